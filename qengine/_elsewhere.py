@@ -13,6 +13,8 @@ from qengine._nearest import nearest
 _ALL_NODES, _ALL_LINKS = 'graph.query("MATCH (n) RETURN n")', 'graph.query("MATCH ()-[r]->() RETURN r")'
 _ALL = 'graph.query("MATCH p = ()-->() RETURN p")'
 _ASKED, _ADDED = "graph.query(text)", "graph.query(\"CREATE (:Person {name: 'Ada'})\") or graph.append_arrow(…)"
+_NEAR = "graph.query(\"MATCH (n {{name: 'Ada'}}){}\")"
+_SHORTEST = "graph.query(\"MATCH p = ANY SHORTEST (a {name: 'Ada'})--+(b {name: 'Bob'}) RETURN p\")"
 _ROW_DICTS = "[row.asdict() for row in result]"
 
 OURS = {
@@ -27,6 +29,19 @@ OURS = {
         **{f"to_{name}": f"{_ALL}.to_{name}()" for name in ("networkx", "igraph", "rustworkx", "scipy", "pyg", "svg")},
         **dict.fromkeys(("to_pandas", "to_df", "to_polars", "to_arrow"), f"{_ASKED}.to_pandas()"),
         **dict.fromkeys(("plot", "draw", "show"), f"{_ALL}.to_svg(), or to_widget() in a notebook"),
+        **dict.fromkeys(("neighbors", "neighbours", "successors", "adj"), _NEAR.format("-->(m) RETURN m")),
+        **dict.fromkeys(("predecessors", "in_edges"), _NEAR.format("<--(m) RETURN m")),
+        **dict.fromkeys(("degree", "degrees", "out_degree", "in_degree"), _NEAR.format(" RETURN COUNT { (n)--() }")),
+        **dict.fromkeys(("shortest_path", "shortest_paths", "shortestPath", "get_shortest_paths"), _SHORTEST),
+        **dict.fromkeys(("V", "E", "traversal"), _ASKED),
+        "profile": "graph.query(text), of a text that begins with PROFILE",
+        **dict.fromkeys(("node_labels", "tables"), "graph.schema"),
+    },
+    "schema": {
+        **dict.fromkeys(("labels", "node_labels", "node_types"), "[each.labels for each in schema.nodes]"),
+        **dict.fromkeys(("types", "relationship_types", "edge_types"), "[each.type for each in schema.relationships]"),
+        **dict.fromkeys(("indexes", "constraints"), "schema.rules"),
+        **dict.fromkeys(("properties", "keys"), "schema.nodes and schema.relationships, which have them"),
     },
     "Graph": {
         **dict.fromkeys(("from_pandas", "from_polars", "from_dataframe", "from_df", "from_duckdb"), "Graph.from_arrow"),
@@ -34,6 +49,7 @@ OURS = {
         **dict.fromkeys(("from_edgelist", "from_edges", "from_numpy", "read_edgelist"), "Graph.from_edge_list"),
         **dict.fromkeys(("from_file", "read", "read_csv", "load_csv"), "Graph.from_csv"),
         **dict.fromkeys(("load", "read_saved"), "qengine.open(path)"),
+        "from_neo4j": "Graph.from_jsonl or Graph.from_cypher of what APOC exports",
     },
     "result": {
         **dict.fromkeys(("df", "to_df", "fetchdf", "fetch_df", "get_as_df", "pandas"), "result.to_pandas()"),
@@ -94,7 +110,7 @@ _NOT_HERE = {
 
 
 def no_attribute(owner: str, name: str, names: Iterable[str]) -> AttributeError:
-    """Return the error for a name that a ``"graph"``, ``"Graph"``, ``"result"`` or ``"qengine"`` hasn't.
+    """Return the error for a name that a ``"graph"``, ``"schema"``, ``"Graph"``, ``"result"`` or ``"qengine"`` hasn't.
 
     ``names``: those that it has.
     """

@@ -6,14 +6,15 @@ else that escapes is a defect of the engine.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from qengine._frozen import frozen
 from qengine._printable import printable_line
 
 _MAX_LINE = 160
 
 
-@frozen(held=True)
-class Span:
+class Span(NamedTuple):
     """A place in a query's text: character offsets ``[start, end)``."""
 
     start: int

@@ -13,10 +13,21 @@ from qengine.errors import QengineError, QueryInterrupted, SemanticError, Unsupp
 
 if TYPE_CHECKING:
     from qengine.syntax import ast
-    from qengine.syntax.scanner import Token
+    from qengine.syntax.scanner import Tokens
 
 _SETTERS = ("SETNODEVECTORPROPERTY", "SETRELATIONSHIPVECTORPROPERTY")  # procedures that are SET in other words
-_UPDATING = ("CREATE", "MERGE", "SET", "REMOVE", "DELETE", "DROP", "FOREACH", "INSERT", "TRANSACTIONS", *_SETTERS)
+_MAKERS = (
+    "CREATEINDEX",
+    "CREATEUNIQUEPROPERTYCONSTRAINT",
+    "CREATENODEKEY",
+    "CREATENODEINDEX",
+    "CREATERELATIONSHIPINDEX",
+)
+_UPDATING = (
+    *("CREATE", "MERGE", "SET", "REMOVE", "DELETE", "DROP", "FOREACH", "INSERT", "TRANSACTIONS"),
+    *_SETTERS,
+    *_MAKERS,  # which are CREATE INDEX and CREATE CONSTRAINT
+)
 _LONG = 4096  # characters of texts of which nothing is remembered
 _WORDS = re.compile(rf"\b(?:{'|'.join(_UPDATING)})\b")
 
@@ -51,8 +62,8 @@ def check_text(text: object) -> None:
         raise SemanticError(f"A statement is a str, not a value of Python's {type(text).__name__}.")
 
 
-def one_statement(text: str, tokens: list[Token] | None = None) -> ast.Statement:
-    """Return the one statement of a text; ``tokens``: those of ``scan``, where they are known.
+def one_statement(text: str, tokens: Tokens | None = None) -> ast.Statement:
+    """Return the one statement of a text; ``tokens``: those of ``scanned``, where they are known.
 
     Raises
     ------

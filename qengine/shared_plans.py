@@ -36,7 +36,7 @@ from qengine.plan.traverse import with_values
 from qengine.planned import Places, Planned
 from qengine.syntax import ast
 from qengine.syntax.literals import MAX_INTEGER, parse_float, parse_integer, parse_string
-from qengine.syntax.scanner import Token, scan
+from qengine.syntax.scanner import Token, Tokens, kinds, scanned
 
 _FAMILIES = 256  # of texts that differ in literals alone, that plans are kept of
 _TRIES = 8  # plans with parameters that are made for a family, be they of use or not
@@ -80,16 +80,19 @@ class Scanned:
         self.text = text
 
     @cached_property
-    def tokens(self) -> list[Token] | None:
+    def tokens(self) -> Tokens | None:
         """The text's tokens, None for one of many."""
-        found = scan(self.text, limit=_TOKENS)
+        found = scanned(self.text, limit=_TOKENS)
         return found if len(found) <= _TOKENS else None
 
     @cached_property
     def cut(self) -> CutText | None:
         """The text cut at its literals; None for one without, and for one of many tokens."""
         text = self.text
-        literals = tuple([token for token in self.tokens or () if token.type in _PARSE])
+        if (tokens := self.tokens) is None:
+            return None
+        kept = {kinds().index(kind) for kind in _PARSE}
+        literals = tuple(tokens.some([at for at, kind in enumerate(tokens.column(0)) if kind in kept]).objects())
         if not literals:
             return None
         ends = [0, *[token.end_pos for token in literals]]

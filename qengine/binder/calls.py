@@ -55,6 +55,9 @@ def bind_function(binder: ExpressionBinder, node: ast.FunctionCall) -> Expr:
         raise binding.unsupported(f"{function.name}() isn't built yet.", name_span)
     if function.kind == "form":
         return _exists(binder, function, node) if function.key == "exists" else _place(binder, function, node)
+    if (written := node.name.lower()) in map(str.lower, function.former):
+        message = f"`{node.name}` is an older name of {function.name}()."
+        binding.notice("OldForm", written, message, name_span, f"Write {function.name}(…).")
     if function.kind == "aggregate":
         return _aggregate(binder, function, node)
     if node.distinct:
@@ -63,7 +66,11 @@ def bind_function(binder: ExpressionBinder, node: ast.FunctionCall) -> Expr:
         )
     _check_count(binding, function, node)
     args = tuple(map(binder.value, node.args))
-    return Call(function.key, args, type=_checked_type(binding, function, args, node), span=node.span)
+    type, key = _checked_type(binding, function, args, node), function.key
+    if key == "length" and not may_be(args[0].type, Kind.PATH) and args[0].type.kind is not Kind.NULL:
+        key, message = "size", "length() is for paths, and counted items and characters in Neo4j 3."
+        binding.notice("OldForm", "length", message, name_span, "Write size(…).")
+    return Call(key, args, type=type, span=node.span)
 
 
 def _aggregate(binder: ExpressionBinder, function: Function, node: ast.FunctionCall) -> Expr:
@@ -152,6 +159,9 @@ def _exists(binder: ExpressionBinder, function: Function, node: ast.FunctionCall
         raise binder.binding.error(
             "InvalidArgumentType", "exists() takes a property or a pattern.", argument.span, "Write … IS NOT NULL."
         )
+    text = binder.binding.text[argument.span.start : argument.span.end]
+    message = f"{node.name}() of a property is of older versions of Neo4j."
+    binder.binding.notice("OldForm", "exists", message, node.span, f"Write {text} IS NOT NULL.")
     return Call("IS NOT NULL", (expr,), type=BOOLEAN, span=node.span)
 
 
@@ -185,8 +195,6 @@ def _wrong_argument(
     slot = mismatch.signature.parameters[min(mismatch.place, len(mismatch.signature.parameters) - 1)]
     given = args[mismatch.place].type
     hint = _usage(function)
-    if function.key == "length" and may_be(given, Kind.LIST, Kind.STRING):
-        hint = "length() is for paths; size() counts a list's items and a string's characters."
     wanted = str(slot) if len(function.signatures) == 1 else "other types"
     return binding.error(
         "InvalidArgumentType",

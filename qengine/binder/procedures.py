@@ -16,6 +16,22 @@ from qengine.syntax import ast
 from qengine.types import INTEGER, MAP, STRING, Kind, Type, indefinite, list_of
 
 _ALGORITHMS = ("gds.", "algo.")
+_ELSEWHERE = {
+    "apoc.periodic.iterate": "Write MATCH … CALL (…) { … } IN TRANSACTIONS OF 1000 ROWS.",
+    "apoc.periodic.commit": "Write MATCH … CALL (…) { … } IN TRANSACTIONS OF 1000 ROWS.",
+    "apoc.load.json": "Pass what json.load gives, as in UNWIND $rows AS row; Graph.from_jsonl loads files.",
+    "apoc.load.csv": "Write LOAD CSV WITH HEADERS FROM 'file:///x.csv' AS row.",
+    "apoc.merge.node": "Write MERGE (n:$($labels) {key: value}).",
+    "apoc.create.node": "Write CREATE (n:$($labels)) SET n = $properties.",
+    "apoc.create.relationship": "Write CREATE (a)-[r:$($type)]->(b) SET r = $properties.",
+    "apoc.merge.relationship": "Write MERGE (a)-[r:$($type)]->(b) SET r = $properties.",
+    "apoc.create.setproperty": "Write SET n[key] = value.",
+    "apoc.meta.schema": "Graph.schema has labels, types and properties; so has CALL db.schema.nodeTypeProperties().",
+    "apoc.export.cypher.all": "Write graph.export(path, format='cypher').",
+    "show_tables": "CALL db.labels() and db.relationshipTypes() list them; Graph.schema has all.",
+    "table_info": "CALL db.schema.nodeTypeProperties() and db.schema.relTypeProperties() tell it.",
+}
+"""What to write for procedures of plugins and other engines, by their names in lower case."""
 _LIBRARIES = "result.to_networkx(), to_igraph() or to_scipy() gives the graph to a library that has such algorithms."
 
 
@@ -118,7 +134,7 @@ def bind_load_csv(binding: Binding, clause: ast.LoadCsvClause, root: Operator, s
 def _procedure(binding: Binding, clause: ast.ProcedureCallClause) -> Procedure:
     found = binding.procedures.find(clause.name)
     if found is None:
-        near = did_you_mean(binding.procedures.nearest(clause.name))
+        near = _ELSEWHERE.get(clause.name.lower()) or did_you_mean(binding.procedures.nearest(clause.name))
         if clause.name.lower().startswith(_ALGORITHMS):
             near = _LIBRARIES
         raise binding.error(

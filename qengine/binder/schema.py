@@ -20,22 +20,9 @@ from qengine.plan.updates import AddRule, DropRule, Step
 from qengine.syntax import ast
 from qengine.types import ANY, BOOLEAN, INTEGER, STRING
 
-_UNBUILT = {
-    "BTREE": ("BTREE indexes are those of older versions.", "Write CREATE INDEX; its kind is RANGE."),
-}
-
 
 def bind_schema(binding: Binding, clause: ast.SchemaClause) -> Step:
-    """Return the step of a command that makes or drops an index or a constraint.
-
-    Raises
-    ------
-    Unsupported
-        For kinds of index that aren't built.
-    """
-    if clause.kind in _UNBUILT:
-        message, hint = _UNBUILT[clause.kind]
-        raise binding.unsupported(message, clause.span, hint)
+    """Return the step of a command that makes or drops an index or a constraint."""
     rule = None
     given = None if clause.given is None else Parameter(clause.given.name, span=clause.given.span)
     if clause.kind:

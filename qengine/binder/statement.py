@@ -17,7 +17,7 @@ from qengine.plan.logical import LogicalPlan, Unit
 from qengine.plan.pattern import NO_HINTS, Hints
 from qengine.syntax import ast
 
-_REMARKS = {
+_NO_EFFECT = {
     "options": ("The options behind CYPHER change nothing.", "Graph.query takes options of its own, as device."),
     "planner": ("USING changes nothing: the optimizer chooses.", "Write a hint, as /*+ order(a, b) */."),
     "concurrent": ("CONCURRENT changes nothing: the transactions follow each other.", None),
@@ -25,6 +25,23 @@ _REMARKS = {
     "graph": ("USE changes nothing: there is one graph.", "qengine.open(…) and Graph.from_csv(…) give one each."),
 }
 """What is said of each kind of remark, and what to do instead."""
+
+_OLD = {
+    "parameter": ("{name} is how Neo4j 3 writes a parameter.", "Write $name."),
+    "octal": ("A number that begins with 0 is decimal; it was octal in Neo4j 4.", "Write 0o777 for an octal one."),
+    "extract": ("extract() is of Neo4j 3.", "Write [x IN list | …]."),
+    "filter": ("filter() is of Neo4j 3.", "Write [x IN list WHERE …]."),
+    "|:": ("The ':' behind '|' is of Neo4j 4.", "Write [:A|B]."),
+    "create unique": ("CREATE UNIQUE is of Neo4j 3, and carried out as MERGE.", "Write MERGE (a)-[:TYPE]->(b)."),
+    "btree": ("BTREE indexes are of Neo4j 4: this is a RANGE index.", "Write CREATE INDEX."),
+    "index on": ("INDEX ON :Label(property) is of Neo4j 3.", "Write CREATE INDEX name FOR (n:Label) ON (n.property)."),
+    "assert": ("ASSERT is of Neo4j 4.", "Write CREATE CONSTRAINT name FOR (n:Label) REQUIRE n.property IS UNIQUE."),
+    "procedure": ("This procedure is of Neo4j 3 and 4.", "Write SHOW, CREATE or DROP, and INDEX or CONSTRAINT."),
+    "db.schema": ("db.schema() is of Neo4j 3.", "Write CALL db.schema.visualization()."),
+    "verbose": ("VERBOSE is of Neo4j 4.", "Write YIELD * behind SHOW."),
+    "brief": ("BRIEF is of Neo4j 4.", "Leave it out."),
+}
+"""The same of forms that older versions of Neo4j had and today's refuse."""
 
 
 @frozen
@@ -78,8 +95,9 @@ def bind(
     explaining = explaining or statement.explain is not None
     binding = Binding(text, catalog, parameters, explaining, lifted or {}, procedures=procedures or Procedures())
     for remark in statement.remarks:
-        message, advice = _REMARKS[remark.kind]
-        binding.notice("NoEffect", remark.kind, message, remark.span, advice)
+        code, said = ("OldForm", _OLD) if remark.kind in _OLD else ("NoEffect", _NO_EFFECT)
+        message, advice = said[remark.kind]
+        binding.notice(code, remark.kind, message, remark.span, advice)
     body = bind_body(binding, statement.body, Unit())
     root, hints = with_hints(body.root, statement.hints, text) if statement.hints else (body.root, NO_HINTS)
     plan = LogicalPlan(root, body.columns, statement.explain)

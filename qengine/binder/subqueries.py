@@ -22,12 +22,6 @@ from qengine.types import BOOLEAN, INTEGER, Type
 
 def bind_pattern_predicate(binder: ExpressionBinder, node: ast.PatternPredicate) -> Expr:
     """Bind a path pattern in a boolean place; it may name no new variable."""
-    if node.pattern.selector is not None:
-        raise binder.binding.unsupported(
-            f"{node.pattern.selector}() can't be used in an expression.",
-            node.span,
-            "Match it: MATCH p = shortestPath(…).",
-        )
     for element in node.pattern.elements:
         name = element.name if isinstance(element, (ast.NodePattern, ast.RelationshipPattern)) else None
         if name is not None and binder.scope.find(name) is None:

@@ -56,13 +56,14 @@ class Function:
     """One operator or function of the catalogue.
 
     ``key`` is the name that bound expressions and executors use: an operator's symbol, or a function's name in
-    lower case. ``strict``: null as soon as one argument is null. ``available``: an executor can evaluate it.
-    ``total``: it gives a value for all arguments that a signature admits.
+    lower case. ``former``: names that it had in Neo4j 3 and 4. ``strict``: null as soon as one argument is null.
+    ``available``: an executor can evaluate it. ``total``: it gives a value for all arguments that a signature admits.
     """
 
     name: str
     key: str
     aliases: tuple[str, ...]
+    former: tuple[str, ...]
     kind: Literal["operator", "scalar", "aggregate", "form"]
     signatures: tuple[Signature, ...]
     strict: bool
@@ -80,6 +81,7 @@ def functions() -> tuple[Function, ...]:
             name=entry["name"],
             key=entry["name"] if entry.get("kind") == "operator" else entry["name"].lower(),
             aliases=tuple(entry.get("aliases", ())),
+            former=tuple(entry.get("former", ())),
             kind=entry.get("kind", "scalar"),
             signatures=tuple(map(_signature, entry["signatures"])),
             strict=entry.get("null", "strict") == "strict",
@@ -117,7 +119,8 @@ def nearest(name: str) -> str | None:
 @functools.cache
 def _table() -> dict[str, Function]:
     table = {function.key: function for function in functions()}
-    table.update({alias.lower(): function for function in functions() for alias in function.aliases})
+    for function in functions():
+        table.update({name.lower(): function for name in (*function.aliases, *function.former)})
     return table
 
 

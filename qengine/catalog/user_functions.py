@@ -50,6 +50,7 @@ class UserFunction:
             name=name,
             key=name,
             aliases=(),
+            former=(),
             kind="aggregate" if aggregate else "scalar",
             signatures=(shape,),
             strict=not any(each.nullable for each in self.inputs),

@@ -20,6 +20,7 @@ import pyarrow as pa
 from qengine._frozen import record
 from qengine._gc import gc_paused
 from qengine.errors import QengineError, QuerySyntaxError, StorageError
+from qengine.formats.cypher_creates import Elements, elements_of
 from qengine.formats.cypher_order import Access, Turns, access_of, may_mix
 from qengine.formats.cypher_out import UNDIRECTED
 from qengine.formats.cypher_pieces import Piece, leading_list, literal_column, pieces
@@ -30,7 +31,10 @@ from qengine.write.batch_changes import PATCHED
 
 _ROW = "`row of the script`"
 _ROWS = 1 << 14  # statements that are carried out together
+_ELEMENTS = 1 << 16  # of statements that aren't alike
 _FAMILIES = 4096
+_OFTEN = 64  # statements of a text that are worth a family
+_MIXED = 64  # families whose statements may wait for each other's
 _LEAST = 4  # statements that are worth a table
 _SHOWN = 60
 
@@ -123,19 +127,31 @@ class _Runner:
         self._families: dict[tuple[str, ...], _Family] = {}
         self._lists: dict[str, _Family] = {}
         self._waiting: list[_Family] = []
+        self._created = _Family(CREATES, ())  # what has no family, and waits as elements
+        self._elements = Elements()
+        self._made: dict[tuple[str, ...], Elements] = {}  # what statements create, by their skeletons
         self._count = 0
+        self._shape = ""  # of all that waits, if it is one
         self._many_changed = False
 
     def add(self, piece: Piece) -> None:
         """Take a statement, which is carried out now or later."""
         family = self._families.get(piece.skeleton)
-        if family is None:
+        if family is None and piece.skeleton not in self._made:
             if self._run_list(piece):
                 return
-            if len(self._families) >= _FAMILIES:
+            if len(self._families) + len(self._made) >= _FAMILIES:
                 self.flush()
                 self._families.clear()
-            family = self._families[piece.skeleton] = _family(piece)
+                self._made.clear()
+            found = elements_of(piece)
+            if found is None:
+                family = self._families[piece.skeleton] = _family(piece)
+            else:
+                self._made[piece.skeleton] = found
+        if family is None:
+            self._create(piece)
+            return
         if family.shape == ALONE:
             self.flush()
             self._made_store()
@@ -143,28 +159,44 @@ class _Runner:
             return
         self._wait(family, piece, ())
 
-    def _wait(self, family: _Family, piece: Piece, rows: Sequence[Any]) -> None:
+    def _create(self, piece: Piece) -> None:
+        """Let the elements wait that a statement creates; one that comes often is of a family, which takes less."""
+        found = self._made[piece.skeleton]
+        found.met += 1
+        if found.met == _OFTEN and (family := _family(piece)).shape != ALONE:
+            del self._made[piece.skeleton]
+            self._families[piece.skeleton] = family
+            self._wait(family, piece, ())
+            return
+        self._wait(self._created, piece, (), found)
+
+    def _wait(self, family: _Family, piece: Piece, rows: Sequence[Any], elements: Elements | None = None) -> None:
         """Let a statement wait, once those before it are carried out that it may not change places with."""
         if self._waiting and not self._may_wait(family, piece):
             self.flush()
         if not family.waiting:
+            self._shape = family.shape if not self._waiting or self._shape == family.shape else ""
             self._waiting.append(family)
-            family.turns = None if family.access is None or rows else Turns(family.access)
+            told = family.access is not None and not rows and len(self._waiting) <= _MIXED
+            family.turns = Turns(family.access) if told and family.access is not None else None
             for each in self._waiting[:-1]:
                 if family.turns is not None and each.turns is not None:
                     family.turns.watch(each.turns, ())
                     each.turns.watch_own(family.turns, each.waiting)
         family.waiting.append(piece)
+        if elements is not None:
+            self._elements.take(elements, piece.literals)
+            self._count += elements.count
         if family.turns is not None:
             family.turns.note(piece)
         family.rows += rows
         self._count += len(rows) or 1
-        if self._count >= _ROWS:
+        if self._count >= (_ELEMENTS if family is self._created else _ROWS):
             self.flush()
 
     def _may_wait(self, family: _Family, piece: Piece) -> bool:
         """Tell whether a statement may be carried out with those of its text, before others that wait."""
-        if family.shape in (CREATES, LINKS) and all(each.shape == family.shape for each in self._waiting):
+        if family.shape in (CREATES, LINKS) and family.shape == self._shape:
             return True
         if not family.waiting:
             others = [each.access if each.turns is not None else None for each in self._waiting]
@@ -182,12 +214,22 @@ class _Runner:
         """Carry out what waits."""
         for family in self._waiting:
             waiting, family.waiting, family.turns = family.waiting, [], None
+            if family is self._created:
+                self._run_created(waiting)
+                continue
             rows, family.rows = family.rows, []
             if not rows and len(waiting) >= _LEAST:
                 rows = _rows(waiting) or []
             self._run_many(family, waiting, rows)
         self._waiting.clear()
         self._count = 0
+
+    def _run_created(self, waiting: Sequence[Piece]) -> None:
+        elements, self._elements = self._elements, Elements()
+        made = len(waiting) > 1 or elements.count >= _LEAST
+        if not (made and elements.run(self._graph.query, lambda: self._graph.node_count)):
+            for piece in waiting:
+                self._run(piece)
 
     def _run_many(self, family: _Family, waiting: Sequence[Piece], rows: list[Any]) -> None:
         if rows:

@@ -134,7 +134,7 @@ def literal_column(literals: Sequence[str]) -> list[Any] | None:
 def _value(literal: str) -> Any:
     if literal[0] in "'\"" and "\\" not in literal:
         return literal[1:-1]
-    if (literal[0] == "0" and literal[1:2].isdecimal()) or (literal[0] == "-" and literal[1:3].isdecimal()):
+    if (literal[0] == "0" and literal[1:2].isdecimal()) or (literal[:2] == "-0" and literal[2:3].isdecimal()):
         raise ValueError  # octal numbers are the parser's
     return parse_literal(literal)
 

@@ -32,7 +32,7 @@ ALONE = "alone"
 def shape_of(statement: ast.Statement) -> str:
     """Return how statements that differ from one in literals alone may be carried out: one of the names above."""
     body = statement.body
-    if not isinstance(body, ast.Query) or statement.explain is not None or statement.remarks or statement.hints:
+    if not isinstance(body, ast.Query) or statement.explain is not None or statement.hints:
         return ALONE
     clauses = body.clauses
     if isinstance(clauses[0], ast.UnwindClause) and len(clauses) > 1:

@@ -14,7 +14,7 @@ from typing import Any
 from qengine._frozen import replace
 from qengine.plan.expr import Call, Comparison, Expr, Literal, Logical
 from qengine.plan.fallible import fails_somewhere
-from qengine.plan.traverse import rewrite
+from qengine.plan.traverse import preorder, rewrite
 from qengine.types import BOOLEAN
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {"+": op.add, "-": op.sub, "*": op.mul}
@@ -33,7 +33,15 @@ TRUE, FALSE = Literal(True, type=BOOLEAN), Literal(False, type=BOOLEAN)
 
 def fold(expr: Expr) -> Expr:
     """Return an expression with its constant parts computed."""
-    return rewrite(expr, _fold)
+    return rewrite(expr, _fold) if any(map(_is_due, preorder(expr))) else expr
+
+
+def _is_due(expr: Expr) -> bool:
+    """Tell whether there is something to compute, though not in what is below: operands that are constants."""
+    if type(expr) not in _COMPUTED:
+        return False
+    constant = (isinstance(arg, Literal) for arg in expr.args)  # type: ignore[attr-defined]
+    return any(constant) if type(expr) is Logical else all(constant)
 
 
 def _fold(expr: Expr) -> Expr:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from qengine import _html
 from qengine._arguments import tells_arguments
+from qengine._elsewhere import no_attribute
 from qengine._frozen import frozen
 from qengine._printable import printable_line
 from qengine.plan.rule_text import rule_statement
@@ -63,6 +64,14 @@ class Schema:
         nodes = (NodeSchema(labels, counts[group], types[group]) for labels, group in first.items())
         relationships = tuple(_relationships(store, index, of) for index in range(len(store.types)))
         return cls(tuple(nodes), relationships, tuple(map(rule_statement, store.rules.all)))
+
+    if not TYPE_CHECKING:  # for type checkers there are no others
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute("schema", name, dir(type(self)))
+
+    def __call__(self) -> NoReturn:  # noqa: D102 (who calls it is told that it is no method)
+        raise TypeError("a schema is no method; write graph.schema, without parentheses")
 
     def __repr__(self) -> str:
         lines = (text if count is None else f"{text}  {count:,}" for text, count in self._entries())

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from qengine.syntax import ast
     from qengine.syntax.lexemes import Lexeme
-    from qengine.syntax.scanner import Token
+    from qengine.syntax.scanner import Tokens
 
 
-def parse(text: str, tokens: list[Token] | None = None) -> tuple[ast.Statement, ...]:
+def parse(text: str, tokens: Tokens | None = None) -> tuple[ast.Statement, ...]:
     """Return the statements of a text, which ``;`` separates; none for a text of white space and comments.
 
     Parameters
@@ -18,7 +18,7 @@ def parse(text: str, tokens: list[Token] | None = None) -> tuple[ast.Statement, 
     text
         One or more statements.
     tokens
-        What ``scanner.scan`` returns of it, where that is known.
+        What ``scanner.scanned`` returns of it, where that is known.
 
     Raises
     ------

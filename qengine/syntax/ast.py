@@ -641,9 +641,7 @@ class UnionQuery(Ast):
 
 @frozen
 class Remark(Ast):
-    """Something that is accepted and changes nothing: ``kind`` "options", "planner", "concurrent", "retry" or
-    "graph".
-    """
+    """Something that is accepted and changes nothing, or is written as of old; ``binder.statement`` has the kinds."""
 
     kind: str
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from qengine.errors import Span
@@ -29,19 +28,20 @@ _LISTED = tuple(dict.fromkeys(SHOWN.values()))
 class CommandBuilder(UpdateBuilder):
     """Rules of commands."""
 
-    def command(self, c: Sequence[Any]) -> ast.Clause:
+    def command(self, c: Sequence[Any], span: Span) -> ast.Clause:
         (token,) = c
-        span = span_of(token)
-        return read_schema_command(self.text, span) or ast.UnsupportedClause(token.value.upper(), span=span)
+        return read_schema_command(self.text, span, self.remark) or ast.UnsupportedClause(
+            token.value.upper(), span=span
+        )
 
-    def show(self, c: Sequence[Any]) -> ast.ShowClause:
+    def show(self, c: Sequence[Any], span: Span) -> ast.ShowClause:
         token, where = c
         if where is None:
             return self._shown(token, None, whole=False)
         everything = ast.Projection((), True, span=where.span)
         return self._shown(token, ast.WithClause(everything, where, span=where.span), whole=False)
 
-    def show_yielding(self, c: Sequence[Any]) -> ast.ShowClause:
+    def show_yielding(self, c: Sequence[Any], span: Span) -> ast.ShowClause:
         token, word, projection, where = c
         for item in projection.items:
             if type(item.expression) is not ast.Variable:
@@ -55,6 +55,10 @@ class CommandBuilder(UpdateBuilder):
         words = [each.value.upper() for each in tokens if each.type == "NAME"]
         place, what = min((_LISTED.index(SHOWN[word]), SHOWN[word]) for word in words if word in SHOWN)
         words.remove(next(word for word in words if SHOWN.get(word) == what))
+        if words[-1:] == ["OUTPUT"]:
+            words.pop()
+        if words[-1:] in (["VERBOSE"], ["BRIEF"]) and what in ("INDEXES", "CONSTRAINTS"):
+            self.remark(words.pop().lower(), token)
         names: tuple[ast.Expression, ...] = ()
         if place < _LISTED.index("SETTINGS"):
             unknown = next((word for word in words if word not in _SELECTING), None)
@@ -80,7 +84,7 @@ class CommandBuilder(UpdateBuilder):
                 case "STRING":
                     found.append(ast.Literal(parse_string(each, self.text), span=span))
                 case "PARAMETER":
-                    found.append(replace(parameter_of(each), span=span))
+                    found.append(parameter_of(each, span))
                 case "NAME" | "BACKTICKED":
                     found.append(ast.Variable(each.value.strip("`"), span=span))
         return tuple(found)

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from qengine._frozen import replace
 from qengine.errors import QuerySyntaxError, Span
 from qengine.syntax import ast
 from qengine.syntax.literals import MAX_INTEGER, parameter_of, parse_float, parse_integer, parse_string
@@ -58,7 +58,7 @@ class ExpressionBuilder:
         return QuerySyntaxError(message, span=span, text=self.text, hint=hint, code=code)
 
     def remark(self, kind: str, place: Token | ast.Ast) -> None:
-        """Note what changes nothing."""
+        """Note what changes nothing, or is written as in Neo4j 3 and 4."""
         self.remarks.append(ast.Remark(kind, span=span_of(place)))
 
     def condition(self, expression: Any) -> Any:
@@ -67,30 +67,10 @@ class ExpressionBuilder:
             self.loose_patterns.pop(id(expression), None)
         return expression
 
-    # -------------------------------------------------------------------------------------------------- lists
-
-    def first(self, c: Sequence[Any]) -> Any:
-        return c[0]
-
-    def list_first(self, c: Sequence[Any]) -> list[Any]:
-        return [c[0]]
-
-    sequence_first = list_first
-
-    def list_next(self, c: Sequence[Any]) -> list[Any]:
-        c[0].append(c[2])
-        return c[0]  # type: ignore[no-any-return]
-
-    def sequence_next(self, c: Sequence[Any]) -> list[Any]:
-        c[0].append(c[1])
-        return c[0]  # type: ignore[no-any-return]
-
     # ---------------------------------------------------------------------------------------------- sequences
 
-    def expression(self, c: Sequence[Any]) -> ast.Expression:
+    def expression(self, c: Sequence[Any], span: Span) -> ast.Expression:
         items = c[0]
-        if len(items) == 1:
-            return items[0]  # type: ignore[no-any-return]
         if self.loose_patterns:
             self._place_patterns(items)
         return climb(items)
@@ -104,15 +84,10 @@ class ExpressionBuilder:
                 if (before is None or before in connectives) and (after is None or after in connectives):
                     self.condition(item)
 
-    def prefixed_first(self, c: Sequence[Any]) -> list[Any]:
+    def prefixed_first(self, c: Sequence[Any], span: Span) -> list[Any]:
         return self._prefixed([], c[0], c[1])
 
-    def binary_next(self, c: Sequence[Any]) -> list[Any]:
-        before, one, other = c
-        before += (one, other)
-        return before  # type: ignore[no-any-return]
-
-    def prefixed_next(self, c: Sequence[Any]) -> list[Any]:
+    def prefixed_next(self, c: Sequence[Any], span: Span) -> list[Any]:
         items, operator, prefixes, operand = c
         if prefixes[0].type == "NOT" and operator.type not in ("AND", "OR", "XOR"):
             hint = "Put NOT and what it negates in parentheses."
@@ -120,25 +95,21 @@ class ExpressionBuilder:
         items.append(operator)
         return self._prefixed(items, prefixes, operand)
 
-    def string_predicate(self, c: Sequence[Any]) -> list[Any]:
-        return self.binary_next([c[0], c[1], c[3]])
+    string_predicate_prefixed = prefixed_next
 
-    def string_predicate_prefixed(self, c: Sequence[Any]) -> list[Any]:
-        return self.prefixed_next([c[0], c[1], c[3], c[4]])
-
-    def null_predicate(self, c: Sequence[Any]) -> list[Any]:
-        kind = "IS_NULL" if len(c) == 3 else "IS_NOT_NULL"
-        c[0].append(Token(kind, "", c[1].start_pos, c[-1].end_pos))
+    def null_predicate(self, c: Sequence[Any], span: Span) -> list[Any]:
+        kind = "IS_NULL" if len(c) == 2 else "IS_NOT_NULL"
+        c[0].append(Token(kind, "", c[1].start_pos, span.end))
         return c[0]  # type: ignore[no-any-return]
 
-    def postfix_predicate(self, c: Sequence[Any]) -> list[Any]:
+    def postfix_predicate(self, c: Sequence[Any], span: Span) -> list[Any]:
         items, token = c
         if token.type != "NORMALIZED":
-            token.value = value_types(self.text, span_of(token))
+            token = token._replace(value=value_types(self.text, span_of(token)))
         items.append(token)
         return items  # type: ignore[no-any-return]
 
-    def label_predicate(self, c: Sequence[Any]) -> list[Any]:
+    def label_predicate(self, c: Sequence[Any], span: Span) -> list[Any]:
         items, labels = c
         if isinstance(items[-1], Token):
             raise self.fail("A label can only be asked of a node or relationship.", labels.span)
@@ -161,18 +132,19 @@ class ExpressionBuilder:
         if type(value) is not int and type(value) is not float:
             return ast.Unary(sign.value, operand, span=span)
         if sign.type == "PLUS":
-            return dataclasses.replace(operand, span=span) if value != MAX_INTEGER + 1 else operand
+            return replace(operand, span=span) if value != MAX_INTEGER + 1 else operand
         self.loose_integers.pop(id(operand), None)
         return self._literal(-value, span)
 
     # ------------------------------------------------------------------------------------------------ operands
 
-    def variable(self, c: Sequence[Any]) -> ast.Variable:
-        token = c[0]
-        return ast.Variable(token.value, span=Span(token.start_pos, token.end_pos))
+    def variable(self, name: str, span: Span) -> ast.Variable:
+        return ast.Variable(name, span=span)
 
-    def parameter(self, c: Sequence[Any]) -> ast.Parameter:
-        return parameter_of(c[0])
+    def parameter(self, c: Sequence[Any], span: Span) -> ast.Parameter:
+        if self.text[span.start] == "{":
+            self.remark("parameter", c[0])
+        return parameter_of(c[0], span)
 
     def _literal(self, value: Any, span: Span) -> ast.Literal:
         node = ast.Literal(value, span=span)
@@ -180,57 +152,63 @@ class ExpressionBuilder:
             self.loose_integers[id(node)] = node
         return node
 
-    def integer(self, c: Sequence[Any]) -> ast.Literal:
-        return self._literal(parse_integer(c[0], self.text), span_of(c[0]))
+    def integer(self, c: Sequence[Any], span: Span) -> ast.Literal:
+        written = c[0].value
+        if written[0] == "0" and len(written) > 1 and written.isdecimal():
+            self.remark("octal", c[0])
+        return self._literal(parse_integer(c[0], self.text), span)
 
-    def float(self, c: Sequence[Any]) -> ast.Literal:
-        return ast.Literal(parse_float(c[0], self.text), span=span_of(c[0]))
+    def float(self, c: Sequence[Any], span: Span) -> ast.Literal:
+        return ast.Literal(parse_float(c[0], self.text), span=span)
 
-    def string(self, c: Sequence[Any]) -> ast.Literal:
-        return ast.Literal(parse_string(c[0], self.text), span=span_of(c[0]))
+    def string(self, c: Sequence[Any], span: Span) -> ast.Literal:
+        return ast.Literal(parse_string(c[0], self.text), span=span)
 
-    def true(self, c: Sequence[Any]) -> ast.Literal:
-        return ast.Literal(True, span=span_of(c[0]))
+    def true(self, c: Sequence[Any], span: Span) -> ast.Literal:
+        return ast.Literal(True, span=span)
 
-    def false(self, c: Sequence[Any]) -> ast.Literal:
-        return ast.Literal(False, span=span_of(c[0]))
+    def false(self, c: Sequence[Any], span: Span) -> ast.Literal:
+        return ast.Literal(False, span=span)
 
-    def null(self, c: Sequence[Any]) -> ast.Literal:
-        return ast.Literal(None, span=span_of(c[0]))
+    def null(self, c: Sequence[Any], span: Span) -> ast.Literal:
+        return ast.Literal(None, span=span)
 
-    def parenthesized(self, c: Sequence[Any]) -> ast.Expression:
-        inner = c[1]
+    def parenthesized(self, c: Sequence[Any], span: Span) -> ast.Expression:
+        (inner,) = c
         # The span takes the parentheses in: a column is called what was written.
-        outer: ast.Expression = dataclasses.replace(inner, span=between(c[0], c[2]))
+        outer: ast.Expression = replace(inner, span=span)
         for loose in (self.loose_patterns, self.loose_integers):
             if loose.pop(id(inner), None) is not None:
                 loose[id(outer)] = outer  # type: ignore[assignment]
         return outer
 
-    def property_lookup(self, c: Sequence[Any]) -> ast.PropertyAccess:
-        subject, _, key = c
-        return ast.PropertyAccess(subject, key.value, span=between(subject, key), key_span=span_of(key))
+    def property_lookup(self, c: Sequence[Any], span: Span) -> ast.PropertyAccess:
+        subject, key = c
+        return ast.PropertyAccess(subject, key.value, span=span, key_span=Span(key.start_pos, key.end_pos))
 
-    def list_index(self, c: Sequence[Any]) -> ast.Index:
-        return ast.Index(c[0], c[2], span=between(c[0], c[3]))
+    def list_index(self, c: Sequence[Any], span: Span) -> ast.Index:
+        return ast.Index(*c, span=span)
 
-    def list_slice(self, c: Sequence[Any]) -> ast.Slice:
-        return ast.Slice(c[0], c[2], c[4], span=between(c[0], c[5]))
+    def list_slice(self, c: Sequence[Any], span: Span) -> ast.Slice:
+        return ast.Slice(*c, span=span)
 
-    def list_literal(self, c: Sequence[Any]) -> ast.ListLiteral:
-        return ast.ListLiteral(tuple(c[1] or ()), span=between(c[0], c[2]))
+    def list_literal(self, c: Sequence[Any], span: Span) -> ast.ListLiteral:
+        return ast.ListLiteral(tuple(c[0] or ()), span=span)
 
     # ----------------------------------------------------------------------------------------------- functions
 
-    def function_invocation(self, c: Sequence[Any]) -> ast.Expression:
-        callee, _, distinct, arguments, end = c
+    def function_invocation(self, c: Sequence[Any], span: Span) -> ast.Expression:
+        callee, distinct, arguments = c
         name = self._function_name(callee)
         arguments = tuple(arguments or ())
-        span = between(callee, end)
         if name.lower() == "exists" and len(arguments) == 1 and type(arguments[0]) is ast.PatternPredicate:
             # exists((a)-->(b)) is the older way to write the predicate, and a boolean wherever it stands.
             self.condition(arguments[0])
             return ast.PatternPredicate(arguments[0].pattern, span=span)
+        if name.lower() in ("size", "length") and len(arguments) == 1 and type(arguments[0]) is ast.PatternPredicate:
+            inside = self.text[arguments[0].span.start : arguments[0].span.end]
+            message = "A path pattern can only stand where a condition is expected."
+            raise self.fail(message, arguments[0].span, f"Count its matches: COUNT {{ {inside} }}.")
         match arguments:
             case (subject, ast.Variable(name=key) as written) if name.lower() == "property_exists":
                 looked_up = ast.PropertyAccess(subject, key, span=span, key_span=written.span)
@@ -243,22 +221,22 @@ class ExpressionBuilder:
             name, arguments, distinct is not None and distinct.type == "DISTINCT", span=span, name_span=callee.span
         )
 
-    def function_star(self, c: Sequence[Any]) -> ast.FunctionCall:
+    def function_star(self, c: Sequence[Any], span: Span) -> ast.FunctionCall:
         name = self._function_name(c[0])
-        return ast.FunctionCall(name, (), star=True, span=between(c[0], c[3]), name_span=c[0].span)
+        return ast.FunctionCall(name, (), star=True, span=span, name_span=c[0].span)
 
-    def cast(self, c: Sequence[Any]) -> ast.Cast:
-        word, _, operand, type, end = c
+    def cast(self, c: Sequence[Any], span: Span) -> ast.Cast:
+        operand, type = c
         target = value_types(self.text, span_of(type))
         if " | " in target:
             raise self.fail("CAST takes one type.", span_of(type), "Write CAST(x AS INTEGER), for example.")
-        return ast.Cast(operand, target, span=between(word, end))
+        return ast.Cast(operand, target, span=span)
 
-    def trim(self, c: Sequence[Any]) -> ast.FunctionCall:
-        word, _, side, characters, _, text, end = c
+    def trim(self, c: Sequence[Any], span: Span) -> ast.FunctionCall:
+        word, side, characters, text = c
         name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(side.value.upper() if side else "", "trim")
         arguments = (text,) if characters is None else (text, characters)
-        return ast.FunctionCall(name, arguments, span=between(word, end), name_span=span_of(word))
+        return ast.FunctionCall(name, arguments, span=span, name_span=span_of(word))
 
     def _function_name(self, callee: ast.Expression) -> str:
         parts: list[str] = []
@@ -273,41 +251,42 @@ class ExpressionBuilder:
 
     # ---------------------------------------------------------------------------------------------------- maps
 
-    def map_literal(self, c: Sequence[Any]) -> ast.MapLiteral:
-        return ast.MapLiteral(tuple(c[1] or ()), span=between(c[0], c[2]))
+    def map_literal(self, c: Sequence[Any], span: Span) -> ast.MapLiteral:
+        return ast.MapLiteral(tuple(c[0] or ()), span=span)
 
-    def map_entry(self, c: Sequence[Any]) -> tuple[str, ast.Expression]:
-        return c[0].value, c[2]
+    def map_entry(self, c: Sequence[Any], span: Span) -> tuple[str, ast.Expression]:
+        return c[0].value, c[1]
 
-    def map_projection(self, c: Sequence[Any]) -> ast.MapProjection:
-        return ast.MapProjection(self.variable(c), tuple(c[2] or ()), span=between(c[0], c[3]))
+    def map_projection(self, c: Sequence[Any], span: Span) -> ast.MapProjection:
+        name, entries = c
+        return ast.MapProjection(self.variable(name.value, span_of(name)), tuple(entries or ()), span=span)
 
-    def projection_all(self, c: Sequence[Any]) -> tuple[str, None]:
+    def projection_all(self, c: Sequence[Any], span: Span) -> tuple[str, None]:
         return "*", None
 
-    def projection_property(self, c: Sequence[Any]) -> tuple[str, None]:
-        return c[1].value, None
+    def projection_property(self, c: Sequence[Any], span: Span) -> tuple[str, None]:
+        return c[0].value, None
 
-    def projection_variable(self, c: Sequence[Any]) -> tuple[str, ast.Expression]:
-        return c[0].value, self.variable(c)
+    def projection_variable(self, name: str, span: Span) -> tuple[str, ast.Expression]:
+        return name, self.variable(name, span)
 
     # ------------------------------------------------------------------------------------- words with brackets
 
-    def case(self, c: Sequence[Any]) -> ast.CaseExpression:
-        start, subject, alternatives, _, otherwise, end = c
+    def case(self, c: Sequence[Any], span: Span) -> ast.CaseExpression:
+        subject, alternatives, otherwise = c
         plain = all(_is_value(tests) for tests, _ in alternatives)
         if subject is None:
             for tests, _ in alternatives:
                 if not _is_value(tests):
-                    span = span_of(tests[1][0] if len(tests) > 1 else tests[0][0])
+                    place = span_of(tests[1][0] if len(tests) > 1 else tests[0][0])
                     hint = "Write CASE value WHEN … THEN …, or join conditions with OR."
-                    raise self.fail("CASE without a value takes one condition behind each WHEN.", span, hint)
+                    raise self.fail("CASE without a value takes one condition behind each WHEN.", place, hint)
                 self.condition(tests[0][0])
         if plain:
             whens = tuple((tests[0][0], then) for tests, then in alternatives)
-            return ast.CaseExpression(subject, whens, otherwise, span=between(start, end))
+            return ast.CaseExpression(subject, whens, otherwise, span=span)
         whens = tuple((self._any_of(subject, tests), then) for tests, then in alternatives)
-        return ast.CaseExpression(None, whens, otherwise, span=between(start, end))
+        return ast.CaseExpression(None, whens, otherwise, span=span)
 
     def _any_of(self, subject: ast.Expression, tests: list[list[Any]]) -> ast.Expression:
         """Return the condition that a value passes one of the tests, each its operator and operand."""
@@ -317,50 +296,58 @@ class ExpressionBuilder:
             equal = len(test) == 1 and not isinstance(test[0], Token)
             operators = [Token("EQ", "=", span.start, span.start)] if equal else []
             condition = climb([subject, *operators, *test])
-            items += [Token("OR", "OR", span.start, span.start), dataclasses.replace(condition, span=span)]
+            items += [Token("OR", "OR", span.start, span.start), replace(condition, span=span)]
         return climb(items[1:])
 
-    def case_alternative(self, c: Sequence[Any]) -> tuple[list[list[Any]], ast.Expression]:
-        return c[1], c[3]
+    def case_alternative(self, c: Sequence[Any], span: Span) -> tuple[list[list[Any]], ast.Expression]:
+        return c[0], c[1]
 
-    def case_compared(self, c: Sequence[Any]) -> list[Any]:
+    def case_compared(self, c: Sequence[Any], span: Span) -> list[Any]:
         return list(c)
 
-    case_equal = case_compared
+    case_equal = case_string_predicate = case_compared
 
-    def case_string_predicate(self, c: Sequence[Any]) -> list[Any]:
-        return [c[0], c[2]]
+    def case_null(self, c: Sequence[Any], span: Span) -> list[Any]:
+        return [Token("IS_NULL" if len(c) == 1 else "IS_NOT_NULL", "", span.start, span.end)]
 
-    def case_null(self, c: Sequence[Any]) -> list[Any]:
-        return [Token("IS_NULL" if len(c) == 2 else "IS_NOT_NULL", "", c[0].start_pos, c[-1].end_pos)]
+    def case_postfix(self, c: Sequence[Any], span: Span) -> list[Any]:
+        return self.postfix_predicate([[], c[0]], span)
 
-    def case_postfix(self, c: Sequence[Any]) -> list[Any]:
-        return self.postfix_predicate([[], c[0]])
+    def list_comprehension(self, c: Sequence[Any], span: Span) -> ast.ListComprehension:
+        start, name, source, where, result = c
+        if start.value in ("extract", "filter"):
+            self.remark(start.value, start)
+        return ast.ListComprehension(name.value, source, where, result, span=span)
 
-    def list_comprehension(self, c: Sequence[Any]) -> ast.ListComprehension:
-        start, name, _, source, where, _, result, end = c
-        return ast.ListComprehension(name.value, source, where, result, span=between(start, end))
-
-    def pattern_comprehension(self, c: Sequence[Any]) -> ast.PatternComprehension:
-        start, name, _, pattern, where, _, result, end = c
+    def pattern_comprehension(self, c: Sequence[Any], span: Span) -> ast.PatternComprehension:
+        name, pattern, where, result = c
         if name is not None:
-            pattern = dataclasses.replace(pattern, name=name.value, span=between(name, pattern))
-        return ast.PatternComprehension(pattern, where, result, span=between(start, end))
+            pattern = replace(pattern, name=name.value, span=between(name, pattern))
+        return ast.PatternComprehension(pattern, where, result, span=span)
 
-    def quantified_predicate(self, c: Sequence[Any]) -> ast.QuantifierExpression:
-        word, _, name, _, source, where, end = c
-        return ast.QuantifierExpression(word.value.lower(), name.value, source, where, span=between(word, end))
+    def quantified_predicate(self, c: Sequence[Any], span: Span) -> ast.QuantifierExpression:
+        word, name, source, where = c
+        return ast.QuantifierExpression(word.value.lower(), name.value, source, where, span=span)
 
-    def reduce(self, c: Sequence[Any]) -> ast.ReduceExpression:
-        word, _, accumulator, _, initial, _, name, _, source, _, step, end = c
-        return ast.ReduceExpression(accumulator.value, initial, name.value, source, step, span=between(word, end))
+    def reduce(self, c: Sequence[Any], span: Span) -> ast.ReduceExpression:
+        accumulator, initial, name, source, step = c
+        return ast.ReduceExpression(accumulator.value, initial, name.value, source, step, span=span)
 
-    def all_reduce(self, c: Sequence[Any]) -> ast.ReduceExpression:
-        *parts, _, condition, end = c
-        reduced = self.reduce([*parts, end])
-        return dataclasses.replace(reduced, condition=self.condition(condition))
+    def all_reduce(self, c: Sequence[Any], span: Span) -> ast.ReduceExpression:
+        *parts, condition = c
+        return replace(self.reduce(parts, span), condition=self.condition(condition))
 
-    def pattern_predicate(self, c: Sequence[Any]) -> ast.PatternPredicate:
+    def shortest_path_value(self, c: Sequence[Any], span: Span) -> ast.Expression:
+        """Return what a shortest path between two nodes is as a value: the path, null for none; or a list of all."""
+        name = f"@path {span.start}"
+        path = replace(c[0], name=name)
+        item = ast.ReturnItem(ast.Variable(name, span=span), None, name, span=span)
+        found = ast.ReturnClause(ast.Projection((item,), span=span), span=span)
+        query = ast.Query((ast.MatchClause((path,), span=span), found), span=span)
+        paths = ast.SubqueryExpression("collect", ast.Statement(query, span=span), span=span)
+        return paths if path.selector.startswith("all") else ast.Index(paths, ast.Literal(0, span=span), span=span)
+
+    def pattern_predicate(self, c: Sequence[Any], span: Span) -> ast.PatternPredicate:
         node = ast.PatternPredicate(c[0], span=c[0].span)
         self.loose_patterns[id(node)] = node
         return node

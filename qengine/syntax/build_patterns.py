@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Sequence
 from typing import Any
 
+from qengine._frozen import replace
 from qengine.errors import Span
 from qengine.syntax import ast
 from qengine.syntax.build_expressions import ExpressionBuilder, between, span_of
@@ -22,30 +22,26 @@ class PatternBuilder(ExpressionBuilder):
 
     # --------------------------------------------------------------------------------------------------- paths
 
-    def pattern_part(self, c: Sequence[Any]) -> ast.PathPattern:
-        name, _, prefix, elements = c
-        selector, mode, start = prefix or (None, None, elements[0])
-        return self._path(elements, name or start, name, selector, mode)
+    def pattern_part(self, c: Sequence[Any], span: Span) -> ast.PathPattern:
+        name, prefix, elements = c
+        selector, mode = prefix or (None, None)
+        return self._path(elements, name, selector, mode, span)
 
-    def named_shortest_path(self, c: Sequence[Any]) -> ast.PathPattern:
-        name, _, path = c
-        if name is None:
-            return path  # type: ignore[no-any-return]
-        return dataclasses.replace(path, name=name.value, span=between(name, path))  # type: ignore[no-any-return]
+    def named_shortest_path(self, c: Sequence[Any], span: Span) -> ast.PathPattern:
+        name, path = c
+        return path if name is None else replace(path, name=name.value, span=span)  # type: ignore[no-any-return]
 
-    def shortest_path(self, c: Sequence[Any]) -> ast.PathPattern:
-        word, _, elements, end = c
-        path = self._path(elements, word, None, _SHORTEST[word.value.lower()], None)
-        return dataclasses.replace(path, span=between(word, end))
+    def shortest_path(self, c: Sequence[Any], span: Span) -> ast.PathPattern:
+        word, elements = c
+        return self._path(elements, None, _SHORTEST[word.value.lower()], None, span)
 
-    def pattern_expression(self, c: Sequence[Any]) -> ast.PathPattern:
-        return self._path(c[1], c[1][0], None, None, None)
+    def pattern_expression(self, c: Sequence[Any], span: Span) -> ast.PathPattern:
+        return self._path(c[0], None, None, None, span)
 
     def _path(
-        self, elements: list[Any], start: Any, name: Token | None, selector: str | None, mode: str | None
+        self, elements: list[Any], name: Token | None, selector: str | None, mode: str | None, span: Span
     ) -> ast.PathPattern:
         self._check_neighbours(elements)
-        span = between(start, elements[-1])
         return ast.PathPattern(tuple(elements), name.value if name else None, selector, mode, span=span)
 
     def _check_neighbours(self, elements: list[Any]) -> None:
@@ -54,30 +50,23 @@ class PatternBuilder(ExpressionBuilder):
                 hint = "Join them by a relationship, (a)-->(b), or separate two paths by a comma."
                 raise self.fail("Two nodes can't stand side by side.", right.span, hint)
 
-    def path_step(self, c: Sequence[Any]) -> list[Any]:
-        before, one, other = c
-        before += (one, other)
-        return before  # type: ignore[no-any-return]
-
-    def parenthesized_path(self, c: Sequence[Any]) -> ast.QuantifiedPath:
-        start, name, _, elements, where, end, hops = c
+    def parenthesized_path(self, c: Sequence[Any], span: Span) -> ast.QuantifiedPath:
+        name, elements, where, hops = c
         self._check_neighbours(elements)
-        return ast.QuantifiedPath(
-            tuple(elements), where, hops, name.value if name else None, span=between(start, hops or end)
-        )
+        return ast.QuantifiedPath(tuple(elements), where, hops, name.value if name else None, span=span)
 
-    def path_pattern_prefix(self, c: Sequence[Any]) -> tuple[str, str | None, Token]:
-        (selector, start), mode, _, groups = c
+    def path_pattern_prefix(self, c: Sequence[Any], span: Span) -> tuple[str, str | None]:
+        selector, mode, _, groups = c
         if groups is not None:
             if not selector.startswith("SHORTEST"):
                 raise self.fail("GROUPS belongs to SHORTEST.", span_of(groups), "Write SHORTEST 2 GROUPS.")
             selector += " GROUPS"
-        return selector, mode.value.upper() if mode else None, start
+        return selector, mode.value.upper() if mode else None
 
-    def path_mode_prefix(self, c: Sequence[Any]) -> tuple[None, str, Token]:
-        return None, c[0].value.upper(), c[0]
+    def path_mode_prefix(self, c: Sequence[Any], span: Span) -> tuple[None, str]:
+        return None, c[0].value.upper()
 
-    def path_search(self, c: Sequence[Any]) -> tuple[str, Token]:
+    def path_search(self, c: Sequence[Any], span: Span) -> str:
         words = [
             str(self._count(token)) if token.type == "INTEGER" else token.value.upper()
             for token in c
@@ -85,21 +74,18 @@ class PatternBuilder(ExpressionBuilder):
         ]
         if words == ["SHORTEST"]:
             words.append("1")
-        return " ".join(words), c[0]
+        return " ".join(words)
 
     # ------------------------------------------------------------------------------------------------ elements
 
-    def node_pattern(self, c: Sequence[Any]) -> ast.NodePattern:
-        start, name, labels, properties, where, end = c
+    def node_pattern(self, c: Sequence[Any], span: Span) -> ast.NodePattern:
+        name, labels, properties, where = c
         if properties is not None:
             self._note_parameter(properties)
-        span = Span(start.start_pos, end.end_pos)
         return ast.NodePattern(name.value if name else None, labels, properties, where, span=span)
 
-    def relationship_pattern(self, c: Sequence[Any]) -> ast.RelationshipPattern:
-        left, first, detail, last, right, quantifier = c
-        end = (right or last).end_pos if quantifier is None else quantifier.span.end
-        span = Span((left or first).start_pos, end)
+    def relationship_pattern(self, c: Sequence[Any], span: Span) -> ast.RelationshipPattern:
+        left, detail, right, quantifier = c
         if detail is None:
             return ast.RelationshipPattern(left is not None, right is not None, hops=quantifier, span=span)
         name, types, hops, properties, where = detail
@@ -119,8 +105,8 @@ class PatternBuilder(ExpressionBuilder):
             span=span,
         )
 
-    def relationship_detail(self, c: Sequence[Any]) -> Sequence[Any]:
-        return c[1:-1]
+    def relationship_detail(self, c: Sequence[Any], span: Span) -> Sequence[Any]:
+        return c
 
     def _note_parameter(self, properties: Any) -> None:
         if type(properties) is ast.Parameter:
@@ -135,82 +121,80 @@ class PatternBuilder(ExpressionBuilder):
             raise self.fail(f"{number} does not fit a 64-bit integer.", span_of(token), hint, "IntegerOverflow")
         return number
 
-    def _hops(self, minimum: int, maximum: int | None, span: Span) -> ast.Hops:
-        return ast.Hops(minimum, maximum, span=span)
-
-    def range_exactly(self, c: Sequence[Any]) -> ast.Hops:
-        star, count = c
+    def range_exactly(self, c: Sequence[Any], span: Span) -> ast.Hops:
+        _, count = c
         if count is None:
-            return self._hops(1, None, span_of(star))
-        return self._hops(self._count(count), self._count(count), between(star, count))
+            return ast.Hops(1, None, span=span)
+        return ast.Hops(self._count(count), self._count(count), span=span)
 
-    def range_between(self, c: Sequence[Any]) -> ast.Hops:
-        star, low, dots, high = c
+    def range_between(self, c: Sequence[Any], span: Span) -> ast.Hops:
+        _, low, high = c
         minimum = 1 if low is None else self._count(low)
-        return self._hops(minimum, None if high is None else self._count(high), between(star, high or dots))
+        return ast.Hops(minimum, None if high is None else self._count(high), span=span)
 
-    def quantifier_plus(self, c: Sequence[Any]) -> ast.Hops:
-        return self._hops(1, None, span_of(c[0]))
+    def quantifier_plus(self, c: Sequence[Any], span: Span) -> ast.Hops:
+        return ast.Hops(1, None, span=span)
 
-    def quantifier_star(self, c: Sequence[Any]) -> ast.Hops:
-        return self._hops(0, None, span_of(c[0]))
+    def quantifier_star(self, c: Sequence[Any], span: Span) -> ast.Hops:
+        return ast.Hops(0, None, span=span)
 
-    def quantifier_question(self, c: Sequence[Any]) -> ast.Hops:
-        return ast.Hops(0, 1, single=True, span=span_of(c[0]))
+    def quantifier_question(self, c: Sequence[Any], span: Span) -> ast.Hops:
+        return ast.Hops(0, 1, single=True, span=span)
 
-    def quantifier_exactly(self, c: Sequence[Any]) -> ast.Hops:
-        return self._hops(self._count(c[1]), self._count(c[1]), between(c[0], c[2]))
+    def quantifier_exactly(self, c: Sequence[Any], span: Span) -> ast.Hops:
+        return ast.Hops(self._count(c[0]), self._count(c[0]), span=span)
 
-    def quantifier_between(self, c: Sequence[Any]) -> ast.Hops:
-        start, low, _, high, end = c
+    def quantifier_between(self, c: Sequence[Any], span: Span) -> ast.Hops:
+        low, high = c
         minimum = 0 if low is None else self._count(low)
         maximum = None if high is None else self._count(high)
         if maximum is not None and maximum < minimum:
             raise self.fail(
                 f"{{{minimum},{maximum}}} has no number between its bounds.",
-                between(start, end),
+                span,
                 "The least comes first: {1,3}.",
             )
-        return self._hops(minimum, maximum, between(start, end))
+        return ast.Hops(minimum, maximum, span=span)
 
     # -------------------------------------------------------------------------------------------------- labels
 
-    def labels(self, c: Sequence[Any]) -> ast.LabelExpression:
-        return _labels(c[1])
+    def labels(self, c: Sequence[Any], span: Span) -> ast.LabelExpression:
+        return _labels(c[0])
 
-    def label_disjunction(self, c: Sequence[Any]) -> _Alternatives:
-        first, _, _, other = c
+    def label_disjunction(self, c: Sequence[Any], span: Span) -> _Alternatives:
+        first, colon, other = c
+        if colon is not None:
+            self.remark("|:", colon)
         found = first if type(first) is _Alternatives else _Alternatives((_labels(first),))
         found.append(_labels(other))
         return found
 
-    def label_conjunction(self, c: Sequence[Any]) -> list[ast.LabelExpression]:
-        first, _, other = c
+    def label_conjunction(self, c: Sequence[Any], span: Span) -> list[ast.LabelExpression]:
+        first, other = c
         found = first if type(first) is list else [first]
         found.append(other)
         return found
 
-    def label_name(self, c: Sequence[Any]) -> ast.LabelName:
-        name = c[0]
-        return ast.LabelName(name.value, span=Span(name.start_pos, name.end_pos))
+    def label_name(self, name: str, span: Span) -> ast.LabelName:
+        return ast.LabelName(name, span=span)
 
-    def label_wildcard(self, c: Sequence[Any]) -> ast.LabelWildcard:
-        return ast.LabelWildcard(span=span_of(c[0]))
+    def label_wildcard(self, c: Sequence[Any], span: Span) -> ast.LabelWildcard:
+        return ast.LabelWildcard(span=span)
 
-    def label_dynamic(self, c: Sequence[Any]) -> ast.LabelExpression:
-        start, _, expression, end = c
+    def label_dynamic(self, c: Sequence[Any], span: Span) -> ast.LabelExpression:
+        start, expression = c
         if type(expression) is ast.Literal and type(expression.value) is str:
-            return ast.LabelName(expression.value, span=between(start, end))
-        return ast.LabelDynamic(expression, start.value.lower() == "$any", span=between(start, end))
+            return ast.LabelName(expression.value, span=span)
+        return ast.LabelDynamic(expression, start.value.lower() == "$any", span=span)
 
-    def label_parameter(self, c: Sequence[Any]) -> ast.LabelDynamic:
-        return ast.LabelDynamic(self.parameter(c), span=span_of(c[0]))
+    def label_parameter(self, c: Sequence[Any], span: Span) -> ast.LabelDynamic:
+        return ast.LabelDynamic(self.parameter(c, span), span=span)
 
-    def label_negation(self, c: Sequence[Any]) -> ast.LabelNegation:
-        return ast.LabelNegation(c[1], span=between(c[0], c[1]))
+    def label_negation(self, c: Sequence[Any], span: Span) -> ast.LabelNegation:
+        return ast.LabelNegation(c[0], span=span)
 
-    def label_parenthesized(self, c: Sequence[Any]) -> ast.LabelExpression:
-        return dataclasses.replace(_labels(c[1]), span=between(c[0], c[2]))
+    def label_parenthesized(self, c: Sequence[Any], span: Span) -> ast.LabelExpression:
+        return replace(_labels(c[0]), span=span)
 
 
 class _Alternatives(list[ast.LabelExpression]):

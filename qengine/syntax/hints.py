@@ -89,9 +89,10 @@ _FOREIGN_WORDS = {
     "COPY": "Graph.from_csv and from_parquet load files; graph.append_arrow and LOAD CSV add to a graph that is there.",
     "LOAD": "Write LOAD CSV WITH HEADERS FROM 'file:///people.csv' AS row.",
     "EXPORT": "Write graph.export(path).",
+    "PRAGMA": "SHOW FUNCTIONS, SHOW INDEXES and the like list what there is; Graph.schema has labels and types.",
     "INSERT": "Write CREATE (:Label {key: value}).",
     "BEGIN": _TRANSACTIONS,
-    "START": _TRANSACTIONS,
+    "START": f"START n=node(…) is of Neo4j 3: MATCH (n) WHERE id(n) = …. {_TRANSACTIONS}",
     "COMMIT": _TRANSACTIONS,
     "ROLLBACK": _TRANSACTIONS,
     "FOR": "Write [x IN list WHERE … | …].",
@@ -433,12 +434,29 @@ def _foreign_form(place: _Place) -> Mistake | None:
         return Mistake("A '|' stands before what is done: FOREACH (x IN list | CREATE (…)).")
     if kind == "STAR" and before.type == "STAR":
         return Mistake("Write x ^ y for a power.")
+    if kind == "STAR" and before.type == "COMMA" and "LSQB" in place.accepts:
+        return Mistake("* stands first: RETURN *, x.")
+    if kind in ("PLUS", "MINUS", "STAR", "SLASH") and "PLUS_EQ" in place.accepts and place.kinds(2) == ("NAME", "DOT"):
+        key = f"{place.before(3).value}.{before.value}"
+        return Mistake(f"Write SET {key} = {key} {place.token.value} ….")
     if kind == "STAR" and before.type == "DOT":
         return Mistake("Write n {.*} or properties(n) for all properties.")
     if kind == "DISTINCT" and before.type == "NAME":
         return Mistake(f"Write {before.value}(DISTINCT x).")
     if kind == "INTEGER" and before.type == "LBRACE":
         return Mistake("A key is a name: {key: value}. A quantifier stands behind the arrow: -[:TYPE]->{1,3}.")
+    return None
+
+
+def _foreign_parameter(place: _Place) -> Mistake | None:
+    """``%s`` and ``:name``, the parameters of DB-API, and lines such as ``:param x => 1``, which shells take."""
+    after = place.tokens[place.index + 1] if place.index + 1 < len(place.tokens) else _NOTHING
+    touching = after.type == "NAME" and after.start_pos == place.token.end_pos
+    if place.token.type == "COLON" and touching and place.index == 0:
+        return Mistake("Lines that begin with ':' are commands of a shell; parameters are passed: params={…}.")
+    if place.token.type in ("COLON", "PERCENT") and touching and "PARAMETER" in place.accepts:
+        name = after.value if place.token.type == "COLON" else "name"
+        return Mistake(f"A parameter is written ${name}, and passed as params={{{name!r}: …}}.")
     return None
 
 
@@ -504,6 +522,7 @@ _RULES: tuple[Callable[[_Place], Mistake | None], ...] = (
     _negated_operator,
     _map_equals,
     _foreign_form,
+    _foreign_parameter,
     _foreign_word,
     _misspelled,
     _missing_comma,

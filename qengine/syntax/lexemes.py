@@ -8,7 +8,7 @@ from __future__ import annotations
 from qengine._frozen import frozen
 from qengine.errors import Span
 from qengine.syntax.scanner import BACKTICKED, Token, scan
-from qengine.syntax.words import KEYWORDS, PATTERN_PREFIX, STATEMENT_WORDS
+from qengine.syntax.words import KEYWORDS, PATTERN_WORDS, STATEMENT_WORDS
 
 _OPENING = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
 _CLOSING = frozenset(_OPENING.values())
@@ -77,7 +77,7 @@ def _word_kind(token: Token, before: Token | None, following: str, opened: list[
     upper = token.value.upper() if token.type == "NAME" else ""
     if upper in _CALLABLE:
         return "function" if following == "LPAR" else "keyword" if following == "LBRACE" else "name"
-    if upper in KEYWORDS or upper in PATTERN_PREFIX or upper in STATEMENT_WORDS:
+    if upper in KEYWORDS or upper in PATTERN_WORDS or upper in STATEMENT_WORDS:
         return "keyword" if following != "DOT" else "name"
     return "function" if following == "LPAR" else "name"
 

@@ -130,9 +130,9 @@ def _error(token: Token, text: str, code: str, message: str, hint: str) -> Query
     return QuerySyntaxError(message, span=Span(token.start_pos, token.end_pos), text=text, hint=hint, code=code)
 
 
-def parameter_of(token: Token) -> ast.Parameter:
-    """Return the parameter that a token writes."""
+def parameter_of(token: Token, span: Span) -> ast.Parameter:
+    """Return the parameter that a token writes; ``span``: where that stands in the statement."""
     name = token.value[1:]
     if name[0] == "`":
         name = name[1:-1].replace("``", "`")
-    return ast.Parameter(name, span=Span(token.start_pos, token.end_pos))
+    return ast.Parameter(name, span=span)

@@ -1,4 +1,4 @@
-"""Parses text to statements: scan, pair brackets, classify, run the LALR automaton, build the tree as it goes."""
+"""Parses text to statements: scan, cut at semicolons, run the automaton, build the tree."""
 
 from __future__ import annotations
 
@@ -11,28 +11,22 @@ from typing import Any
 from qengine._text import half_pair
 from qengine.errors import QuerySyntaxError, Span
 from qengine.syntax import ast
-from qengine.syntax.automaton import Automaton, Refused, load
-from qengine.syntax.brackets import MAX_NESTING, pair
+from qengine.syntax.automaton import Automaton, Refused, Unpaired, load
+from qengine.syntax.brackets import MAX_NESTING, bracket_error
 from qengine.syntax.build_clauses import AstBuilder
 from qengine.syntax.checks import check_depth
-from qengine.syntax.classify import classify
-from qengine.syntax.scanner import Token, scan
+from qengine.syntax.scanner import Token, Tokens, kinds, scanned
 
 MAX_TOKENS = 500_000
 """A text with more is refused: it would take seconds and gigabytes. Data belongs in parameters and files."""
 
-_FLAT = frozenset(("COMMA", "COLON", "RPAR", "RSQB", "RBRACE"))
-"""Tokens that make no tree deeper; of the others each makes it one level deeper at most."""
-
-_APART = frozenset(("HINT", "SEMICOLON"))
-
 _LOCK = threading.Lock()  # the builder has state; parsing holds the interpreter's lock anyway
 
 
-def parse(text: str, tokens: list[Token] | None = None) -> tuple[ast.Statement, ...]:
+def parse(text: str, tokens: Tokens | None = None) -> tuple[ast.Statement, ...]:
     """Return the statements of a text, which ``;`` separates; none for a text of white space and comments.
 
-    ``tokens``: what ``scan`` returns of it, where that is known.
+    ``tokens``: what ``scanned`` returns of it, where that is known.
 
     Raises
     ------
@@ -45,52 +39,49 @@ def parse(text: str, tokens: list[Token] | None = None) -> tuple[ast.Statement, 
         span = Span(half, half + 1)
         raise QuerySyntaxError(message, span=span, text=text, hint=hint, code="InvalidUnicodeCharacter")
     if tokens is None:
-        tokens = scan(text, limit=MAX_TOKENS)
+        tokens = scanned(text, limit=MAX_TOKENS)
     if len(tokens) > MAX_TOKENS:
-        span = Span(tokens[-1].start_pos, tokens[-1].end_pos)
+        span = Span(tokens.column(1)[-1], tokens.column(2)[-1])
         message = f"The text has more than {MAX_TOKENS:,} words and signs."
         hint = "Pass long lists as parameters, or load them as a graph."
         raise QuerySyntaxError(message, span=span, text=text, hint=hint, code="UnexpectedSyntax")
     with _LOCK:
-        return tuple(_statement(part, hints, text) for part, hints in _split(tokens))
+        return tuple(_statement(*part) for part in _split(tokens))
 
 
-def _split(tokens: list[Token]) -> Iterator[tuple[list[Token], list[Token]]]:
+def _split(tokens: Tokens) -> Iterator[tuple[Tokens, list[Token]]]:
     """Cut at ``;``, set the hints apart, and leave out what is empty."""
-    if _APART.isdisjoint([token.type for token in tokens]):
-        if tokens:
+    found = tokens.column(0)
+    hint, semicolon = kinds().index("HINT"), kinds().index("SEMICOLON")
+    if hint not in found and semicolon not in found:
+        if found:
             yield tokens, []
         return
-    part: list[Token] = []
-    hints: list[Token] = []
-    for token in tokens:
-        if token.type == "HINT":
-            hints.append(token)
-        elif token.type != "SEMICOLON":
-            part.append(token)
+    part, hints = list[int](), list[int]()
+    for place, kind in enumerate([*found, semicolon]):
+        if kind == hint:
+            hints.append(place)
+        elif kind != semicolon:
+            part.append(place)
         elif part:
-            yield part, hints
+            yield tokens.some(part), tokens.some(hints).objects()
             part, hints = [], []
-    if part:
-        yield part, hints
 
 
-def _statement(tokens: list[Token], hints: list[Token], text: str) -> ast.Statement:
-    errors = (token for token in tokens if token.type == "ERROR")
-    try:
-        brackets = pair(tokens, text)
-    except QuerySyntaxError:
-        if (error := next(errors, None)) is None:
-            raise
-        raise _refusal(error, text, tokens) from None  # an unclosed string may hide the bracket
+def _statement(tokens: Tokens, hints: list[Token]) -> ast.Statement:
+    text = tokens.text
     automaton, builder = _automaton()
     builder.reset(text)
-    classified = classify(tokens, brackets)
     try:
-        statement: ast.Statement = automaton.run(classified)
+        statement: ast.Statement = automaton.run(tokens)
+    except Unpaired as unpaired:
+        objects = tokens.objects()
+        if (error := next((token for token in objects if token.type == "ERROR"), None)) is None:
+            raise bracket_error(unpaired.what, objects[unpaired.place], objects[unpaired.other], text) from None
+        raise _refusal(error, text, objects) from None  # an unclosed string may hide the bracket
     except Refused as refused:
-        raise _refusal(refused.token, text, classified, refused.accepts) from None
-    if len(tokens) > MAX_NESTING and sum(token.type not in _FLAT for token in tokens) > MAX_NESTING:
+        raise _refusal(refused.token, text, refused.tokens, refused.accepts) from None
+    if automaton.deepest > MAX_NESTING:
         check_depth(statement, text)
     if not hints:
         return statement

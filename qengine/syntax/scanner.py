@@ -1,39 +1,23 @@
-"""Cuts a query's text into tokens: one regular expression, no context.
+"""Tokens: the native library cuts a query's text into them (``kernels/host/syntax/scan.cpp``), without context.
 
-The scanner never raises. What it can't read becomes an ``ERROR`` token, so that the parser reports whichever
-mistake comes first in the text. Words are all of type ``NAME``; ``qengine.syntax.classify`` makes some of them
-keywords.
+Scanning never fails. What it can't read becomes an ``ERROR`` token, so that the parser reports whichever mistake comes
+first in the text. Words are all of type ``NAME``; ``kernels/host/syntax/classify.cpp`` makes some of them keywords.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from itertools import islice
+import ctypes
+import threading
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
 
 from qengine._deadline import check_planning
+from qengine._native import declared
 
 BACKTICKED = "BACKTICKED"
 """Type of a name in backticks: never a keyword. The classifier turns it into ``NAME``."""
-
-
-_POLLED = 4096  # tokens after which scanning looks whether to stop
-
-
-class Token:
-    """A piece of the text: its type, its characters, and where they stand (character offsets)."""
-
-    __slots__ = ("end_pos", "start_pos", "type", "value")
-
-    def __init__(self, type: str, value: str, start_pos: int, end_pos: int) -> None:
-        self.type = type
-        self.value = value
-        self.start_pos = start_pos
-        self.end_pos = end_pos
-
-    def __repr__(self) -> str:
-        return f"Token({self.type}, {self.value!r}, {self.start_pos}, {self.end_pos})"
-
 
 SYMBOLS = {
     "(": "LPAR", ")": "RPAR", "[": "LSQB", "]": "RSQB", "{": "LBRACE", "}": "RBRACE", ",": "COMMA", ".": "DOT",
@@ -44,33 +28,67 @@ SYMBOLS = {
     "$": "DOLLAR", "!=": "BANG_EQ", "==": "EQ_EQ", "=>": "EQ_GT", "&&": "AMP_AMP", "+=": "PLUS_EQ", "::": "COLON_COLON",
 }  # fmt: skip
 
-# Possessive quantifiers keep the memory of a 10 MB string or comment constant. White space is part of what follows it,
-# and what is most frequent is tried first: a name (if Unicode has a say in it, WORD is its first character), a sign.
-_TOKEN = re.compile(
-    r"""
-    [\s\ufeff]*+
-    (?:
-        (?P<NAME>[A-Za-z_][A-Za-z0-9_]*+(?![^\x00-\x7f]))
-      | (?P<SYMBOL><=|>=|<>|=~|=>|!=|==|\|\||&&|\+=|::|\.\.|[()\[\]{},:;|&!%+\-*^=<>]|\.(?![0-9])|/(?![*/])|\$(?=\s*\())
-      | (?P<FLOAT>(?:[0-9][0-9_]*+)?+\.[0-9][0-9_]*+(?:[eE][+-]?[0-9]++)?+\w*+|[0-9][0-9_]*+[eE][+-]?[0-9]++\w*+)
-      | (?P<INTEGER>[0-9]\w*+)
-      | (?P<STRING>'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+")
-      | (?P<PARAMETER>\$(?:\w++|`(?:[^`]|``)++`))
-      | (?P<BACKTICKED>`(?:[^`]|``)*+`)
-      | (?P<WORD>[^\W\d])
-      | (?P<HINT>/\*\+.*?\*/)
-      | (?P<COMMENT>/\*.*?\*/|//[^\n\r]*+)
-      | (?P<UNCLOSED>['"`]|/\*)
-      | (?P<ERROR>.)
-    )
-    """,
-    re.VERBOSE | re.DOTALL,
+# Characters that openCypher reads as those of an arrow, which editors and web pages put in their place.
+_LOOKALIKES = (
+    "\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d",
+    "\u27e8\u3008\ufe64\uff1c",
+    "\u27e9\u3009\ufe65\uff1e",
 )
-_KINDS = ("", *_TOKEN.groupindex)  # by the number of the group
-_NAME, _SYMBOL = _TOKEN.groupindex["NAME"], _TOKEN.groupindex["SYMBOL"]
+_LIKE = {character: number << 5 for number, characters in enumerate(_LOOKALIKES, 1) for character in characters}
+
+library = declared(
+    "qe_scan p i8 i4 p p i8 i4 i8 p p p; qe_syntax_names p p -> none; "
+    "qe_syntax_open i4 i4 i2* i4 i2* i4 i2* i4 i4* i4 i4* p; qe_syntax_parse p p i8 i4 i4 p p p p"
+)
+
+
+class Token(NamedTuple):
+    """A piece of the text: its type, its characters, and where they stand (character offsets)."""
+
+    type: str
+    value: str
+    start_pos: int
+    end_pos: int
+
+
+class Tokens:
+    """The tokens of a text as plain numbers.
+
+    ``columns``: int64, the tokens' kinds (places in ``kinds()``), starts, ends and words, ``len(self)`` of each.
+    """
+
+    __slots__ = ("columns", "text")
+
+    def __init__(self, text: str, columns: bytes) -> None:
+        self.text = text
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return len(self.columns) // 32
+
+    def column(self, number: int) -> list[int]:
+        """Return the kinds (0), starts (1) or ends (2)."""
+        size = len(self.columns) // 4
+        return memoryview(self.columns)[number * size : (number + 1) * size].cast("q").tolist()
+
+    def some(self, places: list[int]) -> Tokens:
+        """Return those at some places."""
+        columns = np.frombuffer(self.columns, np.int64).reshape(4, -1)
+        return Tokens(self.text, columns[:, places].tobytes())
+
+    def objects(self) -> list[Token]:
+        """Return each as an object."""
+        text, names = self.text, kinds()
+        places = zip(*map(self.column, range(3)), strict=True)
+        return [Token(names[kind], text[start:end], start, end) for kind, start, end in places]
 
 
 def scan(text: str, *, everything: bool = False, limit: int | None = None) -> list[Token]:
+    """Return the tokens of a text, as ``scanned`` does, as objects."""
+    return scanned(text, everything=everything, limit=limit).objects()
+
+
+def scanned(text: str, *, everything: bool = False, limit: int | None = None) -> Tokens:
     """Return the tokens of a text.
 
     Parameters
@@ -84,55 +102,83 @@ def scan(text: str, *, everything: bool = False, limit: int | None = None) -> li
 
     Returns
     -------
-    list of Token
+    Tokens
         In the order of the text, without overlap. An unclosed string, name or comment is one ``ERROR`` token that
         covers the opening characters, and ends the list.
     """
-    tokens: list[Token] = []
-    append, new = tokens.append, object.__new__
-    part = _POLLED if limit is None else min(_POLLED, limit + 1)
-    matches = _matches(text, 0)
-    while True:
-        found = None
-        for found in islice(matches, part):
-            group: int = found.lastindex  # type: ignore[assignment]
-            value = found[group]
-            if group == _NAME:
-                kind = "NAME"
-            elif group == _SYMBOL:
-                kind = SYMBOLS[value]
-            else:
-                kind = _KINDS[group]
-                if kind == "WORD":
-                    matches = _matches(text, _unicode_name(text, found.start(group), tokens))
-                    break
-                if kind == "UNCLOSED":
-                    append(Token("ERROR", value, *found.span(group)))
-                    return tokens
-                if kind == "COMMENT" and not everything:
-                    continue
-            token = new(Token)  # which takes half of what a call of the class takes
-            token.type, token.value = kind, value
-            token.end_pos = end = found.end()
-            token.start_pos = end - len(value)
-            append(token)
-        if found is None or (limit is not None and len(tokens) > limit):
-            return tokens
+    others = classes = b""
+    if text.isascii():
+        content, width = text.encode(), 1
+    else:
+        content, width = text.encode("utf-32-le", "surrogatepass"), 4
+        found = sorted({character for character in text if not character.isascii()})
+        others = "".join(found).encode("utf-32-le", "surrogatepass")
+        classes = bytes(map(_class, found))
+    count, tokens = ctypes.c_int64(), ctypes.c_void_p()
+    most = -1 if limit is None else limit
+    status = library().qe_scan(
+        content, len(text), width, others, classes, len(classes), everything, most, poll_address(),
+        ctypes.byref(count), ctypes.byref(tokens),
+    )  # fmt: skip
+    check_status(status)
+    return Tokens(text, ctypes.string_at(tokens.value or 0, 32 * count.value))
+
+
+def _class(character: str) -> int:
+    """Return what a character beyond ASCII is; the bits are those of ``kernels/host/syntax/scan.cpp``."""
+    is_space = character.isspace() or character == "\ufeff"
+    starts, continues = character.isidentifier(), f"a{character}".isidentifier()
+    bits = is_space | character.isalnum() << 1 | character.isdecimal() << 2 | starts << 3 | continues << 4
+    return bits | _LIKE.get(character, 0)
+
+
+@cache
+def kinds() -> tuple[str, ...]:
+    """Return the names of the library's kinds of tokens; the first, empty, is of what stands behind the end."""
+    return tuple("" if name == "NONE" else "$END" if name == "END_OF_STATEMENT" else name for name in _names()[0])
+
+
+@cache
+def words() -> dict[str, int]:
+    """Return the words that can be keywords, with what they are: bits, listed in ``kernels/host/syntax/kinds.h``."""
+    names = _names()[1]
+    return dict(zip(names[::2], map(int, names[1::2]), strict=True))
+
+
+def _names() -> list[list[str]]:
+    found = ctypes.c_char_p(), ctypes.c_char_p()
+    library().qe_syntax_names(*map(ctypes.byref, found))
+    return [(each.value or b"").decode().split() for each in found]
+
+
+# ------------------------------------------------------------------------------------------------------------- stopping
+
+_stopped = threading.local()
+
+
+def _poll() -> int:
+    """Tell the library whether to stop, and keep the reason."""
+    try:
         check_planning()
+    except BaseException as error:
+        _stopped.reason = error
+        return 1
+    return 0
 
 
-def _matches(text: str, place: int) -> Iterator[re.Match[str]]:
-    return iter(_TOKEN.scanner(text, place).match, None)  # type: ignore[attr-defined]
+_called = ctypes.CFUNCTYPE(ctypes.c_int32)(_poll)  # which lives as long as the library may call it
 
 
-def _unicode_name(text: str, start: int, tokens: list[Token]) -> int:
-    r"""Append the name that starts here, by Unicode's rules for identifiers (``\w`` lacks combining marks)."""
-    end = start + 1
-    while end < len(text) and ("a" + text[end]).isidentifier():
-        end += 1
-    value = text[start:end]
-    if value.isidentifier():
-        tokens.append(Token("NAME", value, start, end))
-        return end
-    tokens.append(Token("ERROR", text[start], start, start + 1))
-    return start + 1
+@cache
+def poll_address() -> int | None:
+    """Return what the library's long loops call."""
+    return ctypes.cast(_called, ctypes.c_void_p).value
+
+
+def check_status(status: int) -> None:
+    """Raise what stopped the library, or that there was no memory."""
+    if not status:
+        return
+    if (reason := _stopped.__dict__.pop("reason", None)) is not None:
+        raise reason
+    raise MemoryError

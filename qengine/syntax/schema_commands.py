@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from qengine.errors import Span
 from qengine.syntax import ast
@@ -12,15 +12,17 @@ from qengine.syntax.scanner import Token, scan
 from qengine.syntax.schema_types import property_type
 from qengine.syntax.token_reader import TokenReader
 
-_INDEX_KINDS = ("RANGE", "TEXT", "LOOKUP", "POINT", "FULLTEXT", "VECTOR")
-_UNREAD = ("BTREE",)
+_INDEX_KINDS = ("RANGE", "TEXT", "LOOKUP", "POINT", "FULLTEXT", "VECTOR", "BTREE")
+Remark = Callable[[str, ast.Ast], None]
 _INDEX_HINT = "Write CREATE INDEX name FOR (n:Label) ON (n.property), or FOR ()-[r:TYPE]-() ON (r.property)."
 _CONSTRAINT_HINT = "Write CREATE CONSTRAINT name FOR (n:Label) REQUIRE n.property IS UNIQUE."
 _REQUIRED_HINT = "Write IS UNIQUE, IS NODE KEY, IS RELATIONSHIP KEY, IS NOT NULL or IS :: TYPE."
 
 
-def read_schema_command(text: str, span: Span) -> ast.SchemaClause | None:
+def read_schema_command(text: str, span: Span, remark: Remark) -> ast.SchemaClause | None:
     """Return what is written at a place of a text; None for other commands of administration.
+
+    ``remark`` is called for what is written as in Neo4j 3 and 4, with its kind and where it stands.
 
     Raises
     ------
@@ -29,10 +31,11 @@ def read_schema_command(text: str, span: Span) -> ast.SchemaClause | None:
     """
     tokens = [token for token in scan(text) if span.start <= token.start_pos < span.end]
     reader = _Reader([token for token in tokens if token.type != "HINT"], text, span)
+    reader.remark = remark
     drops = reader.take("CREATE", "DROP") == "DROP"
     if reader.take("CONSTRAINT"):
         return reader.constraint(drops)
-    kind = reader.take(*_INDEX_KINDS, *_UNREAD)
+    kind = reader.take(*_INDEX_KINDS)
     if reader.take("INDEX"):
         return reader.index(drops, kind or "RANGE")
     return None
@@ -49,13 +52,17 @@ def _analyzer(options: Sequence[Token]) -> ast.Literal | None:
 class _Reader(TokenReader):
     """Reads one command from its second word on."""
 
+    remark: Remark
+
     # ------------------------------------------------------------ statements
 
     def index(self, drops: bool, kind: str) -> ast.SchemaClause:
         self.hint = "Write DROP INDEX name." if drops else _INDEX_HINT
-        if not drops and kind in _UNREAD:  # isn't built, so what it says makes no difference
-            return ast.SchemaClause(False, False, "", False, kind, span=self.span)
+        if kind == "BTREE":
+            self.remark("btree", ast.Ast(span=self.span))
+            kind = "RANGE"
         if self.word() == "ON" and self.kind(1) == "COLON":
+            self.remark("index on", ast.Ast(span=self.span))
             return self._old_index(drops)
         if drops:
             return self._dropped(constraint=False)
@@ -98,7 +105,8 @@ class _Reader(TokenReader):
             name, lenient, given = self._name_and_condition("FOR", "ON")
         self.expect_word("FOR", "ON")
         variable, entity, (label,) = self._pattern()
-        self.expect_word("REQUIRE", "ASSERT")
+        if self.expect_word("REQUIRE", "ASSERT") == "ASSERT":
+            self.remark("assert", ast.Ast(span=self.span))
         exists = self.word() == "EXISTS" and self.kind(1) == "LPAR"
         if exists:
             self.at += 1
@@ -145,7 +153,7 @@ class _Reader(TokenReader):
             return self.name(), None
         token = self.tokens[self.at]
         self.at += 1
-        return "", parameter_of(token)
+        return "", parameter_of(token, Span(token.start_pos, token.end_pos))
 
     def _name_and_condition(self, *followers: str) -> tuple[str, bool, ast.Parameter | None]:
         """Read ``[name] [IF NOT EXISTS]``."""

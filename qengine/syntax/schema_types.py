@@ -72,10 +72,11 @@ def value_types(text: str, span: Span) -> str:
     QuerySyntaxError
         Where it is no type, or where some alternatives admit null and others don't.
     """
-    tokens = [token for token in scan(text[span.start : span.end]) if token.type != "HINT"]
-    for token in tokens:
-        token.start_pos += span.start
-        token.end_pos += span.start
+    tokens = [
+        token._replace(start_pos=token.start_pos + span.start, end_pos=token.end_pos + span.start)
+        for token in scan(text[span.start : span.end])
+        if token.type != "HINT"
+    ]
     reader = TokenReader(tokens, text, span)
     reader.hint = "Write a type like STRING, INTEGER NOT NULL, ZONED DATETIME, LIST<FLOAT>, or INTEGER | FLOAT."
     while reader.take("IS", "NOT", "TYPED", "AS") or reader.take_sign("COLON_COLON"):

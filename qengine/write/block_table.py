@@ -45,6 +45,10 @@ class BlockTable(Generic[_B]):
         self.size = sum(block.count for block in self.by_first.values())
         self._firsts = list(self.by_first)
 
+    def replaced(self) -> None:
+        """Take note that a block has others values: those are its elements that were."""
+        self.version += 1
+
     def __bool__(self) -> bool:
         return bool(self.by_first)
 

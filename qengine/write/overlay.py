@@ -522,7 +522,7 @@ class Overlay:
         columns = {**block.columns, key: values}
         self.clock += 1
         self._put(self.node_blocks.by_first, first, NodeBlock(first, block.count, block.labels, columns))
-        self.node_blocks.changed()
+        self.node_blocks.replaced()
         self.changes.properties_set += count
 
     def patch_nodes(self, patch: Patch, **counts: int) -> None:

@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 
 from qengine import Graph
+from qengine.errors import Span
 from qengine.syntax import automaton
 from qengine.syntax.automaton import build_grammar
-from qengine.syntax.brackets import pair
-from qengine.syntax.classify import classify
-from qengine.syntax.scanner import scan
+from qengine.syntax.scanner import scanned
 from qengine.testing.compare import canonical, difference
 from qengine.testing.composed import check, composed_query, derived_query
 from qengine.testing.composed.grammar import all_rules
@@ -190,8 +189,8 @@ class _Recorder:
     def __init__(self) -> None:
         self.rules: set[int] = set()
 
-    def __getattr__(self, name: str) -> Callable[[Sequence[Any]], None]:
-        return lambda parts: self.rules.add(int(name))
+    def __getattr__(self, name: str) -> Callable[[Sequence[Any], Span], None]:
+        return lambda parts, span: self.rules.add(int(name))
 
 
 def test_every_rule_of_the_grammar_is_derived() -> None:
@@ -210,15 +209,14 @@ def test_every_rule_of_the_grammar_is_derived() -> None:
         wanted = lark.rules[sorted(rules)[seed % len(rules)]]
         origin = wanted.origin.name
         towards = origin, expansions[origin, tuple((part.name, part.is_term) for part in wanted.expansion)]
-        tokens = scan(derived_query(seed, random_graph(seed % 50), towards).text)
+        tokens = scanned(derived_query(seed, random_graph(seed % 50), towards).text)
         recorder.rules = set()
         with suppress(automaton.Refused):  # what can be read in another way, in which it is none of the language
-            classified = classify(tokens, pair(tokens, ""))
-            if not classified:
+            if not len(tokens):
                 continue
-            recording.run(classified)
+            recording.run(tokens)
             rules -= recorder.rules
-            terminals -= {token.type for token in classified}
+            terminals -= {token.type for token in recording.classified(tokens)}
     # The classifier writes ROWS_CLAUSE, which has no width, before one of its parts alone, and ALL before an argument.
     never = ["<rows_clause : ROWS_CLAUSE>", "<operand : operand LPAR ALL RPAR>"]
     assert [str(lark.rules[number]) for number in sorted(rules)] == never

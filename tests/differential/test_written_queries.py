@@ -53,14 +53,11 @@ _REFUSED: Mapping[str, tuple[int, ...]] = {
         *(13347, 13801, 13802, 14479, 14480, 14948, 15040, 15804, 15806, 15808, 15822, 15834, 15846, 17032, 17044),
         *(17159, 33623),
     ),
-    "of Neo4j 3 or 4: CREATE UNIQUE, old procedures": (
-        *(13697, 13717, 13748, 13810, 13885, 13896, 33693, 33694, 33695, 33699, 33700, 33701),
-    ),
-    "a procedure or a clause of administration": (14588, 15152, 33754),
+    "a procedure or a clause of administration": (*(14588, 15152, 33693, 33694, 33695, 33699, 33700, 33701, 33754),),
     "of a plugin that asks a service": (16893, 16897, 16906, 17278, 17279, 17281, 17565),
     "of several databases": (15194, 15854),
 }
-"""Statements of Neo4j's dialect that are refused, by why; the first four kinds are none that Neo4j 5 would take."""
+"""Statements of Neo4j's dialect that are refused, by why; the first three kinds are none that Neo4j 5 would take."""
 _PLUGINS = re.compile(
     r"\b(apoc|gds|algo|spatial|n10s|genai|ga|custom|tda)\.\w|\bcall\s+(?!db|dbms|paths)\w+\.\w+", re.IGNORECASE
 )

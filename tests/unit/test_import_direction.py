@@ -58,7 +58,7 @@ ALLOWED = {
     "_native": BASE,
     "_control": {"_system"},
     "catalog": BASE,
-    "syntax": BASE,
+    "syntax": BASE | {"_native"},
     "plan": BASE | {"catalog"},
     "binder": BASE | {"catalog", "syntax", "plan"},
     "_limits": {"_control"},

@@ -13,7 +13,13 @@ import qengine
 from qengine import Graph, QengineError
 from qengine._elsewhere import KEYWORDS, OURS
 
-OWNERS = {"graph": Graph(), "Graph": Graph, "result": Graph().query("RETURN 1 AS x"), "qengine": qengine}
+OWNERS = {
+    "graph": Graph(),
+    "schema": Graph().schema,
+    "Graph": Graph,
+    "result": Graph().query("RETURN 1 AS x"),
+    "qengine": qengine,
+}
 
 
 @pytest.mark.parametrize(("owner", "name"), [(owner, name) for owner in OURS for name in OURS[owner]])
@@ -22,7 +28,7 @@ def test_a_name_that_others_have_leads_to_ours(owner: str, name: str) -> None:
         getattr(OWNERS[owner], name)
     told = str(raised.value)
     assert f"has no attribute {name!r}; write " in told
-    ours = re.findall(r"\b(graph|Graph|result|qengine)\.(\w+)", told.partition("; write ")[2])
+    ours = re.findall(r"\b(graph|schema|Graph|result|qengine)\.(\w+)", told.partition("; write ")[2])
     assert ours or "row.asdict()" in told or told.endswith("print(result)")
     for whose, what in ours:
         assert hasattr(OWNERS[whose], what), what
@@ -33,6 +39,7 @@ def test_a_name_that_others_have_leads_to_ours(owner: str, name: str) -> None:
 def test_slips_are_told_and_nothing_is_made_up() -> None:
     for owner, slip, meant in (
         ("graph", "shcema", "graph.schema"),
+        ("schema", "nods", "schema.nodes"),
         ("result", "fetchal", "result.fetchall"),
         ("Graph", "from_cvs", "Graph.from_csv"),
         ("qengine", "exmaple", "qengine.example"),
@@ -107,3 +114,21 @@ def test_what_was_done_is_shown_without_what_was_not() -> None:
 @pytest.mark.parametrize("name", ["cluster", "dbapi", "duckdb", "estimate", "learning", "pictures"])
 def test_modules_of_their_own_are_there_without_an_import_of_each(name: str) -> None:
     assert qengine.__getattr__(name).__name__ == f"qengine.{name}" and name in dir(qengine)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("CALL show_tables() YIELD name RETURN name", "db.labels()"),
+        ("CALL apoc.periodic.iterate('MATCH (n) RETURN n', 'SET n.x = 1', {})", "IN TRANSACTIONS"),
+        ("CALL apoc.load.json('x.json') YIELD value RETURN value", "Graph.from_jsonl"),
+    ],
+)
+def test_procedures_of_others_lead_to_what_there_is(text: str, told: str) -> None:
+    with pytest.raises(qengine.QengineError, match=re.escape(told)):
+        Graph().query(text)
+
+
+def test_a_schema_is_no_method() -> None:
+    with pytest.raises(TypeError, match="without parentheses"):
+        Graph().schema()  # type: ignore[operator]

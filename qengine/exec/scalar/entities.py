@@ -178,8 +178,10 @@ def _relationships(env: Environment, path: Any) -> list[Any] | None:
     return None if path is None else list(_path("relationships", path).relationships)
 
 
-def _length(env: Environment, path: Any) -> int | None:
-    return None if path is None else len(_path("length", path).relationships)
+def _length(env: Environment, value: Any) -> int | None:
+    if type(value) is list or type(value) is str:
+        return len(value)
+    return None if value is None else len(_path("length", value).relationships)
 
 
 def _path(name: str, value: Any) -> PathHandle:

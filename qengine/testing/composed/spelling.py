@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from qengine.syntax.scanner import SYMBOLS
-from qengine.syntax.words import MATCH_MODES, PATTERN_PREFIX
 
 KEYS = ("k", "i", "m", "s", "l", "f", "none")
 """Property keys, most of them of ``random_graph``."""
@@ -24,8 +23,8 @@ _PHRASES = {
     "INTEGER": ("0", "1", "1", "2", "3"),
     "FLOAT": ("0.5", "1.0", "2.5"),
     "STRING": ("''", "'a'", "'ab'"),
-    "MATCH_MODE": tuple(sorted(set(MATCH_MODES.values()))),
-    "PATH_MODE": tuple(word for word, kind in PATTERN_PREFIX.items() if kind == "PATH_MODE"),
+    "MATCH_MODE": ("DIFFERENT NODES", "DIFFERENT RELATIONSHIPS", "REPEATABLE ELEMENTS"),
+    "PATH_MODE": ("WALK", "TRAIL", "ACYCLIC", "SIMPLE"),
     "QUANTIFIER": ("all", "any", "none", "single"),
     "SUBQUERY": ("EXISTS", "COUNT", "COLLECT", "VALUE"),
     "SHORTEST_PATH": ("shortestPath", "allShortestPaths"),

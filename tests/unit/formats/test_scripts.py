@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from qengine import Date, Graph, Point, QengineError, StorageError
-from qengine.formats import cypher_in, cypher_pieces
+from qengine.formats import cypher_creates, cypher_in, cypher_pieces
 from qengine.formats.cypher_shapes import ALONE, CREATES, LINKS, ONCE, TOGETHER, shape_of
 from qengine.syntax import parse
 
@@ -173,7 +173,7 @@ def test_statements_that_differ_in_literals_are_parsed_once(monkeypatch: pytest.
 
     monkeypatch.setattr(parser, "parse", counting)
     graph = Graph.from_cypher("".join(f"CREATE (:A {{k: {k}, s: '{k}'}});\n" for k in range(20_000)))
-    assert graph.node_count == 20_000 and len(parsed) == 3
+    assert graph.node_count == 20_000 and len(parsed) == 4  # one for those before it is known that many come
 
 
 def test_an_export_in_apocs_form_is_read() -> None:
@@ -299,3 +299,97 @@ def test_statements_that_compute_are_carried_out_together(monkeypatch: pytest.Mo
     graph = Graph.from_cypher(f"{nodes};{changes};")
     assert len(ran) == 3
     assert [tuple(row) for row in graph.query("MATCH (n:P) RETURN sum(n.x) AS x, sum(n.y) AS y")] == [(6175, 6175)]
+
+
+def creating(seed: int) -> list[str]:
+    """Return statements that only create, each written in its own way."""
+    chance = random.Random(f"creating {seed}")
+    labels = ["A", "B", "`odd one`", "A:B", "B : A", "C"]
+    values = ["1", "-2", "'a'", "'it\\'s'", "2.5", "-0.5", "true", "NULL", "[1, 2]", "-12", "1e3", "date('2020-01-02')"]
+
+    def spaces() -> str:
+        return chance.choice(["", "", " ", "  ", "\n", " /* so */ "])
+
+    def properties() -> str:
+        keys = chance.sample(["k", "s", "`a b`", "z", "k2"], chance.choice([0, 1, 1, 2, 3]))
+        given = ",".join(f"{spaces()}{key}{spaces()}: {chance.choice(values)}{spaces()}" for key in keys)
+        return chance.choice([f"{{{given}}}", f" {{{given}}}"]) if keys or chance.random() < 0.1 else ""
+
+    found = []
+    for _ in range(chance.randint(1, 30)):
+        names: list[str] = []
+        paths = []
+        for place in range(chance.choice([1, 1, 2, 5, 12])):
+
+            def node(place: int, part: int, names: list[str]) -> str:
+                if names and chance.random() < 0.5:
+                    return f"({spaces()}{chance.choice(names)}{spaces()})"
+                name = chance.choice(["", f"n{place}_{part}", f"`n {place} {part}`"])
+                own = chance.choice(["", *(f":{each}" for each in labels)])
+                text = f"({spaces()}{name}{own}{properties()}{spaces()})"
+                if name:
+                    names.append(name)
+                return text
+
+            before = len(names)
+            path = node(place, 0, names)
+            known = before and len(names) == before and "n" in path.split(":")[0].split("{")[0]
+            for part in range(chance.choice([1, 3] if known else [0, 0, 1, 1, 3])):
+                name = chance.choice(["", "", f"r{place}_{part}"])
+                arrow = chance.choice(["-{}->", "<-{}-"])
+                path += arrow.format(f"[{name}{spaces()}:{chance.choice(['R', 'S', '`T t`'])}{properties()}]")
+                path += node(place, part + 1, names)
+            paths.append(path)
+        text = f"{chance.choice(['CREATE', 'create', ' CREATE '])} {paths[0]}"
+        for path in paths[1:]:
+            text += f"{spaces()}{chance.choice([',', ' CREATE '])}{spaces()}{path}"
+        found.append(text + (f" RETURN {names[0]}" if names and chance.random() < 0.2 else ""))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_statements_that_only_create(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    statements = creating(seed)
+    expected = Graph()
+    for each in statements:
+        expected.query(each)
+    monkeypatch.setattr(cypher_creates, "_LEAST", random.Random(seed).choice([1, 3, 100]))
+    monkeypatch.setattr(cypher_creates, "_ROWS", random.Random(seed).choice([2, 1 << 15]))
+    monkeypatch.setattr(cypher_in, "_OFTEN", random.Random(seed).choice([2, 64]))
+    monkeypatch.setattr(cypher_in, "_ELEMENTS", random.Random(seed).choice([3, 1 << 16]))
+    assert content(Graph.from_cypher(";\n".join(statements) + ";")) == content(expected)
+
+
+def test_one_statement_of_many_nodes_is_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may have more clauses than a statement that is run, and what takes turns goes into few queries."""
+    asked = []
+    original = Graph.query
+    monkeypatch.setattr(Graph, "query", lambda graph, text, *rest: asked.append(text) or original(graph, text, *rest))
+    nodes = [f"CREATE (n{k}:L{k % 300}:A {{k{k % 7}: {k}}})" for k in range(11_000)]
+    links = [f"CREATE (n{k})-[:T{k % 200} {{w: {k}}}]->(n{k * 7 % 11_000})" for k in range(11_000)]
+    graph = Graph.from_cypher("\n".join([*nodes, *links]))
+    assert (graph.node_count, graph.relationship_count) == (11_000, 11_000)
+    assert len(asked) < 10
+    ((right,),) = original(
+        graph,
+        "MATCH (a)-[r]->(b) WITH r.w AS w, coalesce(a.k0, a.k1, a.k2, a.k3, a.k4, a.k5, a.k6) AS k, "
+        "coalesce(b.k0, b.k1, b.k2, b.k3, b.k4, b.k5, b.k6) AS l WHERE k = w AND l = w * 7 % 11000 RETURN count(*)",
+    )
+    assert right == 11_000
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("CREATE (a:A {k: 1}) CREATE (a:B {k: 2});", "`a` is already"),
+        ("CREATE (a:A {k: 1})-[a:R]->(:B);", "`a`"),
+        ("CREATE (:A {k: 1})-[:R]-(:B);", "one direction"),
+        ("CREATE (:A {k: 99999999999999999999});", "64-bit"),
+        ("CREATE (:A {k: 1}) RETURN b;", "`b` is not defined"),
+        ("CREATE CONSTRAINT FOR (n:A) REQUIRE n.k IS UNIQUE; CREATE (:A {k: 1}), (:A {k: 2}), (:A {k: 1});", "A"),
+    ],
+)
+def test_what_only_creates_and_is_wrong_is_told(text: str, said: str) -> None:
+    with pytest.raises(QengineError) as caught:
+        Graph.from_cypher(f"CREATE (:Z {{k: 1}});\n{text}\nCREATE (:Z {{k: 2}})")
+    assert said in str(caught.value) and any("of the script" in note for note in caught.value.__notes__)

@@ -6,9 +6,9 @@ import pytest
 
 from qengine.errors import QuerySyntaxError
 from qengine.syntax import ast, parse
-from qengine.syntax.words import KEYWORDS, PATTERN_PREFIX, STATEMENT_WORDS
+from qengine.syntax.words import KEYWORDS, PATTERN_WORDS, STATEMENT_WORDS
 
-WORDS = sorted(KEYWORDS | set(PATTERN_PREFIX) | STATEMENT_WORDS)
+WORDS = sorted(KEYWORDS | PATTERN_WORDS | STATEMENT_WORDS)
 
 # Places where only a name can stand, so that any word is one.
 NAME_PLACES = [
