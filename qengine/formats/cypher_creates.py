@@ -210,16 +210,16 @@ def _tables(
         if columns is None:
             return None
         is_rare = len(group.begins) < _LEAST
-        keys = [key if is_rare else f"p{number}" for number, (key, _) in enumerate(entries)]
-        rows = [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)] if keys else []
+        columned = [key if is_rare else f"p{number}" for number, (key, _) in enumerate(entries)]
+        rows = [dict(zip(columned, row, strict=True)) for row in zip(*columns, strict=True)] if columned else []
         rows = rows or [{} for _ in group.begins]
         if is_rare:
             rare[1].extend(group.places)
             rare[2].extend({"labels": list(names), "map": row} for row in rows)
             continue
-        labels = ":".join(f"`{each}`" for each in names)
-        inside = ", ".join(f"`{key}`: row.{name}" for (key, _), name in zip(entries, keys, strict=True))
-        text = _LINKED.format(f"{labels} {{{inside}}}", "") if is_link else _node_text(labels, inside)
+        quoted = ":".join(f"`{each}`" for each in names)
+        inside = ", ".join(f"`{key}`: row.{name}" for (key, _), name in zip(entries, columned, strict=True))
+        text = _LINKED.format(f"{quoted} {{{inside}}}", "") if is_link else _node_text(quoted, inside)
         tables.append((text, group.places, rows))
     return [*tables, rare] if rare[1] else tables
 

@@ -341,7 +341,7 @@ class ExpressionBuilder:
         """Return what a shortest path between two nodes is as a value: the path, null for none; or a list of all."""
         name = f"@path {span.start}"
         path = replace(c[0], name=name)
-        item = ast.ReturnItem(ast.Variable(name, span=span), None, name, span=span)
+        item = ast.ReturnItem(ast.Variable(name, span=span), name, self.text[span.start : span.end], span=span)
         found = ast.ReturnClause(ast.Projection((item,), span=span), span=span)
         query = ast.Query((ast.MatchClause((path,), span=span), found), span=span)
         paths = ast.SubqueryExpression("collect", ast.Statement(query, span=span), span=span)

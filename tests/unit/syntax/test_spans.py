@@ -50,6 +50,8 @@ def test_what_a_span_covers(text: str) -> None:
             written = text[node.span.start : node.span.end]
             assert written == written.strip()
             match node:
+                case ast.Variable(name=name) if name.startswith("@"):
+                    pass  # of a path that the text has no name for
                 case ast.Variable() | ast.LabelName():
                     name = written.strip("() ")
                     assert (name[1:-1].replace("``", "`") if name[0] == "`" else name) == node.name
