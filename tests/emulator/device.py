@@ -156,7 +156,7 @@ KERNELS = {
     "predicates": ("predicate_holds", "predicate_bits", "predicate_counts", "predicate_places"),
     "reach": ("reach_start", "reach", "reach_forget", "reach_found", "reach_count"),
     "row_numbers": ("row_numbers",),
-    "sample": ("sample_wanderjoin", "sample_alley", "sample_guided"),
+    "sample": ("sample_wanderjoin", "sample_alley", "sample_guided", "sample_roots"),
     "sample_packed": ("sample_wanderjoin", "sample_alley", "sample_guided"),
     "signature": ("signature_build",),
 }  # fmt: skip
@@ -180,7 +180,7 @@ PASSES = frozenset({
     "pcsr_dense", "pcsr_empty", "pcsr_groups", "pcsr_homes", "pcsr_locate", "pcsr_move", "pcsr_pairs", "pcsr_ranks",
     "pcsr_starts", "pcsr_unpack", "signature_build", "triangle_ends", "triangle_link_places",
     "predicate_bits", "predicate_counts", "predicate_holds", "predicate_places",
-    "reach_count", "reach_forget", "reach_found", "reach_start", "row_numbers",
+    "reach_count", "reach_forget", "reach_found", "reach_start", "row_numbers", "sample_roots",
     "links_sizes", "local_rows", "pair_ends", "pair_rows", "triangle_roots", "triangle_rows", "triangle_sides",
     "vector_weights",
 })  # fmt: skip

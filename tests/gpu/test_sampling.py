@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from qengine.estimate.candidates import build
 from qengine.estimate.kernel import SampleRange, count_slices, level_work
 from qengine.exec.common.resolve import resolve
 from qengine.exec.context import ExecutionContext
+from qengine.exec.gpu import sample as sample_module
 from qengine.exec.gpu.launch import device_run
 from qengine.exec.gpu.sample import DeviceSamples, plan_space, upload_guide
 from qengine.exec.gpu.sample_job import WORK
@@ -29,9 +32,18 @@ pytestmark = pytest.mark.gpu
 MANY = 1 << 24
 
 
-@given(graphs(), searches(), st.booleans())
+@pytest.fixture(scope="module", autouse=True)
+def few_are_ordered() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sample_module, "_WORTH_ORDERING", 1)
+        patch.setattr(sample_module, "_ORDERED_AT_ONCE", 100)
+        yield
+
+
+@given(graphs(), searches(), st.booleans(), st.booleans())
 @settings(max_examples=300)
-def test_the_device_draws_the_hosts_samples(store: Any, search: Search, streaming: bool) -> None:
+def test_the_device_draws_the_hosts_samples(store: Any, search: Search, streaming: bool, far: bool) -> None:
+    """``far``: as where lists lie in the host's memory, samples in the order of their roots."""
     search = without_seeds(search)
     resolved = resolve(store, search, Masks())
     assume(resolved is not None)
@@ -42,8 +54,8 @@ def test_the_device_draws_the_hosts_samples(store: Any, search: Search, streamin
     both = ((resolved, resolved.plan.ctypes.data, None), (candidates.resolved(), candidates.plan, candidates))
     for space, address, own in both:
         with device_run(context) as run, device_plan(store, space, run) as plan:
-            later = leaves_to_order(search)
-            check_samples(run, plan_space(plan), address, len(search.levels), streaming, own, later=later)
+            later, sampled = leaves_to_order(search), replace(plan_space(plan), is_far=far)
+            check_samples(run, sampled, address, len(search.levels), streaming, own, later=later)
 
 
 @pytest.mark.parametrize("method", ["wanderjoin", "alley", "guided"])

@@ -10,6 +10,9 @@
 // have not, dealt evenly (the paper takes one of them); a walk that k lanes go on from has its weight divided by k. The 32
 // weights of a warp then depend on each other, and what counts is their sum.
 //
+// Order: where lists lie in the host's memory, samples are drawn in the order of their roots, so that lists are read nearly
+// in order, and shorter ones by a warp together, in requests of whole lines: the link moves as many bytes of these.
+//
 // Launch: blocks of whole warps, at most kMostWarps; shared memory for kMostWarps totals. Warps take 64 samples in turn; each
 // block writes its totals, added up in a fixed order: the same for the same number of blocks and threads.
 // Weights are 64-bit floats, numbers of samples and places 64-bit.
@@ -31,9 +34,11 @@ struct SampleJob {
   SampleTotals* totals;           // one a block
   int64_t* rows;                  // samples * depth ids, or null; written for whole embeddings
   double* weights;                // of each sample, or null
+  const uint64_t* order;          // the samples in the order in which they are drawn, in the lower halves; or null: as numbered
   StopFlag stop;
   int32_t depth;                  // levels to bind
-  int32_t inheritance, streaming;
+  int32_t inheritance;
+  int32_t streaming;              // so many places are refined by a warp together; 0: none
   int32_t least;                  // not 0: prefixes as trawling takes them, of random depths from this on
   const GuideLevel* guide;        // of each level, for guided picks
   SampleWork work[kMaxDeviceLevels];    // of each level
@@ -337,7 +342,7 @@ __device__ void advance(const Space& space, Level level, Walk<Space>& walk, bool
   GuideLevel guide = {};
   if constexpr (Estimator::kGuided) guide = job.guide[level];
   if constexpr (Estimator::kRefines) {
-    const bool large = job.streaming && refines && step.n >= kLanes;
+    const bool large = job.streaming && refines && step.n >= static_cast<uint64_t>(job.streaming);
     uint32_t left = job.streaming ? __ballot_sync(kAllLanes, large) : 0;
 #pragma unroll 1
     for (; left; left &= left - 1) {
@@ -433,7 +438,8 @@ __device__ void draw_samples(const Space& space, const SampleJob& job, SampleTot
     double before = 0;
 #pragma unroll 1
     for (uint64_t half = 0; half < 2 && !stop.warp(); ++half) {
-      const uint64_t number = (2 * pair + half) * kLanes + static_cast<uint64_t>(lane_id());
+      const uint64_t place = (2 * pair + half) * kLanes + static_cast<uint64_t>(lane_id());
+      const uint64_t number = job.order && place < job.samples ? static_cast<uint32_t>(job.order[place]) : place;
       const Walk<Space> walk = draw_walk<Estimator>(space, job, number, &mine.work, stop);
       mine.weight += walk.weight;
       mine.reached += walk.alive;
