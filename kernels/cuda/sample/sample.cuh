@@ -10,8 +10,9 @@
 // have not, dealt evenly (the paper takes one of them); a walk that k lanes go on from has its weight divided by k. The 32
 // weights of a warp then depend on each other, and what counts is their sum.
 //
-// Order: where lists lie in the host's memory, samples are drawn in the order of their roots, so that lists are read nearly
-// in order, and shorter ones by a warp together, in requests of whole lines: the link moves as many bytes of these.
+// Order: where lists lie in the host's memory, samples are drawn in the order of their roots, so that all warps read near each
+// other, and lists of fewer places by a warp together: the link then moves whole lines. Samples that are next to each other go
+// to different warps, for their lists are about as long.
 //
 // Launch: blocks of whole warps, at most kMostWarps; shared memory for kMostWarps totals. Warps take 64 samples in turn; each
 // block writes its totals, added up in a fixed order: the same for the same number of blocks and threads.
@@ -434,12 +435,17 @@ __device__ void draw_samples(const Space& space, const SampleJob& job, SampleTot
   const uint64_t warps = static_cast<uint64_t>(gridDim.x) * (blockDim.x / kLanes);
   const uint64_t self = static_cast<uint64_t>(blockIdx.x) * (blockDim.x / kLanes) + threadIdx.x / kLanes;
   Stop stop(job.stop);
-  for (uint64_t pair = self; pair * 2 * kLanes < job.samples && !stop.stopped(); pair += warps) {
+  const uint64_t ahead = job.order ? self : 0;
+  for (uint64_t pair = self; (pair - ahead) * 2 * kLanes < job.samples && !stop.stopped(); pair += warps) {
     double before = 0;
 #pragma unroll 1
     for (uint64_t half = 0; half < 2 && !stop.warp(); ++half) {
-      const uint64_t place = (2 * pair + half) * kLanes + static_cast<uint64_t>(lane_id());
-      const uint64_t number = job.order && place < job.samples ? static_cast<uint32_t>(job.order[place]) : place;
+      const uint64_t slot = half * kLanes + static_cast<uint64_t>(lane_id());
+      uint64_t number = 2 * pair * kLanes + slot;
+      if (job.order) {
+        const uint64_t place = 2 * (pair - self) * kLanes + slot * warps + self;
+        number = place < job.samples ? static_cast<uint32_t>(job.order[place]) : job.samples;
+      }
       const Walk<Space> walk = draw_walk<Estimator>(space, job, number, &mine.work, stop);
       mine.weight += walk.weight;
       mine.reached += walk.alive;
