@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from qengine import Graph
+from qengine.errors import OutOfMemory
 from qengine.estimate import DeviceEstimator
 from qengine.estimate.candidates import build
 from qengine.estimate.kernel import SampleRange, count_slices, level_work
@@ -22,7 +24,9 @@ from qengine.exec.gpu.sample import DeviceSamples, plan_space, upload_guide
 from qengine.exec.gpu.sample_job import WORK
 from qengine.exec.gpu.sample_packed import packed_plan
 from qengine.exec.gpu.upload import device_plan
+from qengine.learning import NeighbourSampler
 from qengine.plan.physical import Search
+from qengine.testing.generate import rmat, to_csr
 from tests.property.search_cases import Masks, graphs, searches
 from tests.property.test_gpu_sampling import FIRST, check_samples, leaves_to_order, two_labels
 from tests.property.test_sampling import without_seeds
@@ -117,3 +121,18 @@ def records() -> tuple[list[Any], list[Any]]:
         {"type": "R", "start": k % 60, "end": (k * k + 7 * k + k // 60) % 60, "properties": {}} for k in range(900)
     ]
     return nodes, relationships
+
+
+def test_mini_batches_are_the_hosts_and_stay_on_the_device() -> None:
+    start, end = to_csr(rmat(12, 8, seed=5)).edges()
+    graph = Graph.from_edge_list((np.asarray(start, np.int64), np.asarray(end, np.int64)))
+    for again in (False, True):
+        host, device = (
+            NeighbourSampler(graph, "MATCH (n)-->(m)", (40, 5), seed=3, replace=again, device=name)
+            for name in ("cpu", "gpu")
+        )
+        for ours, theirs in zip(host.batches(range(2_000), 300), device.batches(range(2_000), 300), strict=True):
+            assert ours.seeds == theirs.seeds and hasattr(theirs.edges, "__cuda_array_interface__")
+            assert (ours.nodes == theirs.nodes.get()).all() and (ours.edges == theirs.edges.get()).all()
+    with pytest.raises(OutOfMemory, match="lists of neighbours"):
+        NeighbourSampler(graph, "MATCH (n)-->(m)", (5,), device="gpu", gpu_memory_limit="40K")

@@ -9,16 +9,16 @@
 
 namespace qe {
 
-// One hop. Neighbours of list l: ends[offsets[l]] to ends[offsets[l + 1] - 1]. Node i's are list lists[i], and go to
-// sources[at[i]] and on, which has room for as many as `sampled_count` says; beside them, in targets, first + i.
+// One hop. Node v's neighbours: ends[offsets[v]] to ends[offsets[v + 1] - 1], none from n_lists on. Those drawn of nodes[i] go
+// to sources[at[i]] and on, beside them, in targets, first + i.
 struct NeighbourJob {
   const uint64_t* offsets;
   const uint32_t* ends;
-  const int64_t* lists;
-  const int64_t* at;
+  const int64_t* nodes;
+  int64_t* at;
   int64_t* sources;
   int64_t* targets;
-  uint64_t n, first;
+  uint64_t n_lists, n, first;
   uint64_t seed, batch;
   uint32_t hop, most;
   uint32_t again, unused;  // again: with replacement
@@ -46,16 +46,23 @@ class NeighbourNumbers {
   PhiloxBlock block_ = {};
 };
 
-QE_BOTH inline uint64_t sampled_count(const NeighbourJob& job, uint64_t degree) {
+QE_BOTH inline uint64_t degree_of(const NeighbourJob& job, uint64_t node) {
+  return node < job.n_lists ? job.offsets[node + 1] - job.offsets[node] : 0;
+}
+
+// How many neighbours of the job's node i are drawn.
+QE_BOTH inline uint64_t sampled_count(const NeighbourJob& job, uint64_t i) {
+  const uint64_t degree = degree_of(job, static_cast<uint64_t>(job.nodes[i]));
   return degree == 0 ? 0 : job.again || degree > job.most ? job.most : degree;
 }
 
 // Writes the neighbours of the job's node i.
 QE_BOTH inline void sample_neighbours(const NeighbourJob& job, uint64_t i) {
-  const auto list = static_cast<uint64_t>(job.lists[i]);
-  const uint64_t begin = job.offsets[list], degree = job.offsets[list + 1] - begin, k = sampled_count(job, degree);
+  const auto node = static_cast<uint64_t>(job.nodes[i]);
+  const uint64_t degree = degree_of(job, node), k = sampled_count(job, i);
+  if (k == 0) return;
   int64_t* sources = job.sources + job.at[i];
-  NeighbourNumbers numbers(job, list);
+  NeighbourNumbers numbers(job, node);
   if (job.again) {
     for (uint64_t j = 0; j < k; ++j) sources[j] = static_cast<int64_t>(numbers.choose(degree));
   } else if (k == degree) {
@@ -76,7 +83,7 @@ QE_BOTH inline void sample_neighbours(const NeighbourJob& job, uint64_t i) {
     }
   }
   for (uint64_t j = 0; j < k; ++j) {
-    sources[j] = job.ends[begin + static_cast<uint64_t>(sources[j])];
+    sources[j] = job.ends[job.offsets[node] + static_cast<uint64_t>(sources[j])];
     job.targets[job.at[i] + static_cast<int64_t>(j)] = static_cast<int64_t>(job.first + i);
   }
 }

@@ -306,7 +306,7 @@ class _Run(DeviceSteps):
     def present(
         self, factors: Sequence[int], bounds: tuple[int, int], sums: Any, made: Any
     ) -> tuple[tuple[Any, ...], npt.NDArray[np.uint64]]:
-        """Add the counts of some vertices up in ``made``; return arguments of kernels, and how many of each part are not 0."""
+        """Add the counts of some vertices up in ``made``; return kernels' arguments, and how many there are by part."""
         begin, n = bounds[0], np.uint64(bounds[1] - bounds[0])
         self.run.clear(sums, (self.width + 8) * int(n))
         for term, factor in zip(self.operator.terms, factors, strict=True):

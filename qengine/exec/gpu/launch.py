@@ -386,12 +386,16 @@ def launch_pass(
     threads: int,
     *arguments: Any,
     macros: Mapping[str, int | str] | None = None,
+    stream: Any = None,
 ) -> None:
-    """Launch a kernel of independent threads or warps, so many threads where the device runs them at a time."""
+    """Launch a kernel of independent threads or warps, so many threads where the device runs them at a time.
+
+    ``stream``: another than the run's.
+    """
     if threads:
         kernel = run.kernel(family, name, macros)
         most = run.device.resident_blocks(kernel, _THREADS, 0)
-        run.launch(kernel, max(1, min(-(-threads // _THREADS), most)), _THREADS, arguments)
+        run.launch(kernel, max(1, min(-(-threads // _THREADS), most)), _THREADS, arguments, stream=stream)
 
 
 @contextmanager
