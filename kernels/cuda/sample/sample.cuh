@@ -11,8 +11,8 @@
 // weights of a warp then depend on each other, and what counts is their sum.
 //
 // Order: where lists lie in the host's memory, samples are drawn in the order of their roots, so that all warps read near each
-// other, and lists of fewer places by a warp together: the link then moves whole lines. Samples that are next to each other go
-// to different warps, for their lists are about as long.
+// other, and lists of fewer places by a warp together: the link then moves whole lines. Few samples that are next to each
+// other go to the same warp, for their lists are about as long.
 //
 // Launch: blocks of whole warps, at most kMostWarps; shared memory for kMostWarps totals. Warps take 64 samples in turn; each
 // block writes its totals, added up in a fixed order: the same for the same number of blocks and threads.
@@ -21,9 +21,15 @@
 #include "qe/sample.h"
 #include "base/stop.cuh"
 
+#ifndef QE_BESIDE
+#define QE_BESIDE 8
+#endif
+
 namespace qe {
 
 constexpr int kMostWarps = 32;      // of a block
+constexpr uint64_t kWalks = 64;     // of a warp at a time
+constexpr uint64_t kBeside = QE_BESIDE;  // of these, that are next to each other in an order
 
 struct SampleTotals {
   double weight, square;
@@ -435,15 +441,14 @@ __device__ void draw_samples(const Space& space, const SampleJob& job, SampleTot
   const uint64_t warps = static_cast<uint64_t>(gridDim.x) * (blockDim.x / kLanes);
   const uint64_t self = static_cast<uint64_t>(blockIdx.x) * (blockDim.x / kLanes) + threadIdx.x / kLanes;
   Stop stop(job.stop);
-  const uint64_t ahead = job.order ? self : 0;
-  for (uint64_t pair = self; (pair - ahead) * 2 * kLanes < job.samples && !stop.stopped(); pair += warps) {
+  for (uint64_t round = 0; round * kWalks < job.samples && !stop.stopped(); round += warps) {
     double before = 0;
 #pragma unroll 1
     for (uint64_t half = 0; half < 2 && !stop.warp(); ++half) {
       const uint64_t slot = half * kLanes + static_cast<uint64_t>(lane_id());
-      uint64_t number = 2 * pair * kLanes + slot;
+      uint64_t number = (round + self) * kWalks + slot;
       if (job.order) {
-        const uint64_t place = 2 * (pair - self) * kLanes + slot * warps + self;
+        const uint64_t place = round * kWalks + (slot / kBeside * warps + self) * kBeside + slot % kBeside;
         number = place < job.samples ? static_cast<uint32_t>(job.order[place]) : job.samples;
       }
       const Walk<Space> walk = draw_walk<Estimator>(space, job, number, &mine.work, stop);
