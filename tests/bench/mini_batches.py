@@ -67,9 +67,14 @@ def pyg_sample(
 
         data = Data(edge_index=torch.from_numpy(np.stack([end, start])), num_nodes=n)
         sampler = NeighborLoader(data, num_neighbors=list(fanout), batch_size=1).node_sampler
+
+        def sample(seeds: npt.NDArray[np.int64], number: int) -> Any:
+            return sampler.sample_from_nodes(NodeSamplerInput(None, torch.from_numpy(seeds)))
+
+        sample(start[:1], 0)
     except ImportError:
         return None
-    return lambda seeds, number: sampler.sample_from_nodes(NodeSamplerInput(None, torch.from_numpy(seeds)))
+    return sample
 
 
 def report(

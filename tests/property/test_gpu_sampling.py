@@ -56,7 +56,7 @@ def two_warps() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sample_module, "_THREADS", 64)
         patch.setattr(sample_module, "_WORTH_ORDERING", 1)
-        patch.setattr(sample_module, "_ORDERED_AT_ONCE", 100)
+        patch.setattr(sample_module, "_ORDERED_AT_ONCE", 150)  # more than warps take at a time
         patch.setattr(arrays, "cupy", lambda: cupy)
         yield
 
@@ -158,8 +158,8 @@ def test_samples_are_drawn_in_the_order_of_their_roots_where_lists_are_far() -> 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(samples, "_order", lambda n: orders.append(made(n)) or orders[-1])
             found = samples.draw(5, 7, SAMPLES, rows=True)
-    assert found.rows is not None and found.weights is not None and [len(each) for each in orders] == [100, 92]
-    for begin, order in ((0, orders[0]), (100, orders[1])):
+    assert found.rows is not None and found.weights is not None and [len(each) for each in orders] == [150, 42]
+    for begin, order in ((0, orders[0]), (150, orders[1])):
         numbers = (order & 0xFFFFFFFF).astype(np.int64)
         assert sorted(numbers) == list(range(len(order)))
         hit = begin + numbers[found.weights[begin + numbers] > 0]

@@ -21,15 +21,11 @@
 #include "qe/sample.h"
 #include "base/stop.cuh"
 
-#ifndef QE_BESIDE
-#define QE_BESIDE 8
-#endif
-
 namespace qe {
 
 constexpr int kMostWarps = 32;      // of a block
 constexpr uint64_t kWalks = 64;     // of a warp at a time
-constexpr uint64_t kBeside = QE_BESIDE;  // of these, that are next to each other in an order
+constexpr uint64_t kBeside = 8;     // of these, that are next to each other in an order
 
 struct SampleTotals {
   double weight, square;
@@ -448,7 +444,8 @@ __device__ void draw_samples(const Space& space, const SampleJob& job, SampleTot
       const uint64_t slot = half * kLanes + static_cast<uint64_t>(lane_id());
       uint64_t number = (round + self) * kWalks + slot;
       if (job.order) {
-        const uint64_t place = round * kWalks + (slot / kBeside * warps + self) * kBeside + slot % kBeside;
+        const uint64_t beside = round == 0 ? 1 : kBeside;  // the first have the longest lists
+        const uint64_t place = round * kWalks + (slot / beside * warps + self) * beside + slot % beside;
         number = place < job.samples ? static_cast<uint32_t>(job.order[place]) : job.samples;
       }
       const Walk<Space> walk = draw_walk<Estimator>(space, job, number, &mine.work, stop);
