@@ -130,7 +130,7 @@ cupy = SimpleNamespace(
     lexsort=lambda keys: np.lexsort(keys).view(DeviceArray),
     arange=lambda n, dtype: np.arange(n, dtype=dtype).view(DeviceArray),
     searchsorted=lambda array, values, side="left": np.searchsorted(array, values, side).view(DeviceArray),
-    unique=lambda array: np.unique(array).view(DeviceArray),
+    sort=lambda array: np.sort(array).view(DeviceArray),
     isin=lambda array, values, invert: np.isin(array, values, invert=invert).view(DeviceArray),
     flatnonzero=lambda array: np.flatnonzero(array).view(DeviceArray),
     cuda=SimpleNamespace(
