@@ -96,14 +96,14 @@ class NeighbourSampler:
             raise ValueError(f"`fanout` holds a number of neighbours, at least 1, for each hop, not {fanout!r}")
         device, numbers = asked_device(options.get("device") or "auto")
         found = graph.query(f"{pattern} RETURN DISTINCT id(n) AS n, id(m) AS m", **options).to_arrow()
-        pairs = [found[name].to_numpy().astype(np.int64) for name in ("n", "m")]
+        starts, ends = (found[name].to_numpy().astype(np.int64) for name in ("n", "m"))
         self._fanout, self._replace, self._seed = hops, replace, index(seed)
         if device == "gpu":
             from qengine.exec.gpu.sampled_neighbours import DeviceNeighbourLists
 
-            self._lists: NeighbourLists = DeviceNeighbourLists(*pairs, numbers, options.get("gpu_memory_limit"))
+            self._lists: NeighbourLists = DeviceNeighbourLists(starts, ends, numbers, options.get("gpu_memory_limit"))
         else:
-            self._lists = NeighbourLists(*pairs)
+            self._lists = NeighbourLists(starts, ends)
 
     def sample(self, seeds: Sequence[int] | npt.NDArray[np.int64], number: int = 0) -> Batch:
         """Return the sampled neighbourhood of some nodes, by their ``id(n)``; another ``number`` gives another sample.

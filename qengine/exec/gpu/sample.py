@@ -199,7 +199,7 @@ class DeviceSamples:
         """Draw what the job says; return ``TOTALS`` records. ``is_ordered``: in the order of the roots."""
         run, space, job, samples = self._run, self._space, self._job, int(self._job["samples"][0])
         order = self._order(samples) if is_ordered else None
-        job["order"] = order.data.ptr if is_ordered else 0
+        job["order"] = 0 if order is None else order.data.ptr
         blocks = min(self._most_blocks, -(-samples // (_WALKS_AT_ONCE * (space.threads // 32))))
         run.launch(self._kernel, blocks, space.threads, (*space.arguments, job), space.shared_bytes)
         run.wait()
