@@ -490,6 +490,24 @@ def test_counts_by_a_node_need_little_room(skewed: Graph, monkeypatch: pytest.Mo
     assert bounds[:3] == bounds[3:] == [(0, 48), (48, 96), (96, skewed.node_count)]
 
 
+def test_vectors_that_nothing_reads_are_used_again(labelled: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    place = Run.place
+
+    def noted(run: Run, n_bytes: int, what: str, **more: Any) -> Any:
+        made.append(what)
+        return place(run, n_bytes, what, **more)
+
+    monkeypatch.setattr(Run, "place", noted)
+    path = "(a:A)--(b:B)--(c:A)--(d:B)--(e:A)--(f:B)--(g:A)--(h:B)"
+    for result, most in (("count(*)", 6), ("id(c), count(*)", 6)):
+        made.clear()
+        text = f"/*+ eliminate */ MATCH REPEATABLE ELEMENTS {path} RETURN {result}"
+        found = labelled.query(text, device="gpu").fetchall()
+        assert sorted(found) == sorted(labelled.query(text, device="cpu").fetchall())
+        assert 2 <= made.count("a vector") + made.count("a product") <= most, made
+
+
 def dense() -> Graph:
     """Return a clique, and around it nodes with two neighbours there, whose lists are long beside theirs."""
     start, end = np.triu_indices(70, 1)

@@ -6,7 +6,7 @@ are only summed have 128 in any case. A pattern that has kernels made for its sh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from math import prod
@@ -48,6 +48,9 @@ _MOST_KNOWN = 256
 
 _PARTS = 4_096
 """Of the counts by vertex, those that are not 0 are found by part."""
+
+_OF_VECTORS = ("indicator", "message", "vector_product")
+"""Kernels that give vectors, of which others of them are told to be the last to read them."""
 
 _LEAST_ADDED = 1 << 16
 """Vertices whose counts are added up at a time, at least."""
@@ -193,6 +196,18 @@ def _shared(
     return found[0]
 
 
+def _when_read(calls: Sequence[Call], last: Mapping[int, Sequence[int]]) -> Iterator[Call]:
+    """Yield the calls, an indicator that is let go of just before the call that reads it first."""
+    dying, late = {place for places in last.values() for place in places}, {}
+    for each in calls:
+        if isinstance(each, KernelCall) and each.kernel == "indicator" and dying.issuperset(each.places):
+            late.update(dict.fromkeys(each.places, each))
+            continue
+        if isinstance(each, KernelCall):
+            yield from (late.pop(place) for place in each.reads if place in late)
+        yield each
+
+
 class _Run(DeviceSteps):
     """One execution of the program, and its terms.
 
@@ -209,7 +224,8 @@ class _Run(DeviceSteps):
         found: dict[int, int] = {}
         started: list[Sums] = []
         shared: list[int] = []  # totals of which each device finds some
-        for each in calls:
+        last = {} if self.exchange is not None else self.last_reads(calls)
+        for each in calls if self.exchange is not None else _when_read(calls, last):
             own = self.exchange if is_shared(each) else None
             self.share = ALL if own is None else (self.number, own.devices)
             if isinstance(each, Among):
@@ -221,6 +237,8 @@ class _Run(DeviceSteps):
                 run_call(self, each)
                 if own is not None:
                     self.gather(each, own)
+            for place in last.get(id(each), ()):
+                self.let_go(self.vectors.pop(place))
             self.run.context.check()
         sums = self.totals(started) | found
         if self.exchange is not None:
@@ -234,6 +252,26 @@ class _Run(DeviceSteps):
         if self.operator.emit:
             return self.by_vertex(factors)
         return only_count(sum(factors))
+
+    def last_reads(self, calls: Sequence[Call]) -> dict[int, list[int]]:
+        """Return the vectors, by their places, of which a call, by its ``id``, is the last to read them.
+
+        Only those that none but calls of ``_OF_VECTORS`` give and read.
+        """
+        kept = {term.output for term in self.operator.terms}
+        given: set[int] = set()
+        last: dict[int, int] = {}
+        for each in calls:
+            if isinstance(each, KernelCall) and each.kernel in _OF_VECTORS:
+                given |= {*each.places}
+                last |= dict.fromkeys(each.reads, id(each))
+            else:
+                kept |= {place for call in (each.all if isinstance(each, Among) else (each,)) for place in call.reads}
+        found: dict[int, list[int]] = {}
+        for place, call in last.items():
+            if place in given and place not in kept:
+                found.setdefault(call, []).append(place)
+        return found
 
     def gather(self, call: KernelCall, exchange: Exchange) -> None:
         """Add up what the devices have found of a call's steps."""
