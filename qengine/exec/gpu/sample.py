@@ -29,10 +29,12 @@ _TOGETHER_FAR = 4
 """Places that a warp refines together, from so many on: fewer where lists lie in the host's memory in part, of which a
 warp asks for whole lines."""
 
-_WORTH_ORDERING = 1 << 14
+_WORTH_ORDERING = 1 << 21
+"""Samples at a time: fewer have few lists in common, and aren't drawn in the order of their roots."""
+
 _ORDERED_AT_ONCE = 1 << 22
 _ORDER_BYTES = 32
-"""Of a sample, while samples are put in the order of their roots."""
+"""Of a sample, while samples are put in that order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +175,7 @@ class DeviceSamples:
         job["seed"], job["least"], job["inheritance"] = seed, least, inheritance
         job["streaming"] = (_TOGETHER_FAR if self._space.is_far else _TOGETHER) if streaming else 0
         most = 0 if inheritance or not self._is_ordered else min(_ORDERED_AT_ONCE, run.free_bytes() // _ORDER_BYTES)
-        is_ordered = most >= _WORTH_ORDERING
+        is_ordered = min(most, samples) >= _WORTH_ORDERING
         each = most if is_ordered else samples
         parts = []
         for begin in range(0, samples, each):
