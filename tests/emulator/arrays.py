@@ -129,7 +129,9 @@ cupy = SimpleNamespace(
     concatenate=lambda arrays, axis=0: np.concatenate(arrays, axis).view(DeviceArray),
     lexsort=lambda keys: np.lexsort(keys).view(DeviceArray),
     arange=lambda n, dtype: np.arange(n, dtype=dtype).view(DeviceArray),
-    searchsorted=lambda array, values, side: np.searchsorted(array, values, side).view(DeviceArray),
+    searchsorted=lambda array, values, side="left": np.searchsorted(array, values, side).view(DeviceArray),
+    sort=lambda array: np.sort(array).view(DeviceArray),
+    isin=lambda array, values, invert: np.isin(array, values, invert=invert).view(DeviceArray),
     flatnonzero=lambda array: np.flatnonzero(array).view(DeviceArray),
     cuda=SimpleNamespace(
         using_allocator=_using_allocator,

@@ -21,7 +21,18 @@ import pytest
 from qengine.errors import QueryTimeout
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
-from qengine.exec.gpu import arrays, device, extend, fold_search, host_rows, kept_rows, reach, search, spread
+from qengine.exec.gpu import (
+    arrays,
+    device,
+    extend,
+    fold_search,
+    host_rows,
+    kept_rows,
+    reach,
+    sampled_neighbours,
+    search,
+    spread,
+)
 from qengine.exec.gpu.compiled import source_path
 from qengine.exec.gpu.device import PLAIN_SHARED_BYTES
 from qengine.exec.gpu.launch import DeviceRun
@@ -156,7 +167,8 @@ KERNELS = {
     "predicates": ("predicate_holds", "predicate_bits", "predicate_counts", "predicate_places"),
     "reach": ("reach_start", "reach", "reach_forget", "reach_found", "reach_count"),
     "row_numbers": ("row_numbers",),
-    "sample": ("sample_wanderjoin", "sample_alley", "sample_guided"),
+    "sample": ("sample_wanderjoin", "sample_alley", "sample_guided", "sample_roots"),
+    "sampled_neighbours": ("sampled_counts", "sampled_neighbours"),
     "sample_packed": ("sample_wanderjoin", "sample_alley", "sample_guided"),
     "signature": ("signature_build",),
 }  # fmt: skip
@@ -180,7 +192,8 @@ PASSES = frozenset({
     "pcsr_dense", "pcsr_empty", "pcsr_groups", "pcsr_homes", "pcsr_locate", "pcsr_move", "pcsr_pairs", "pcsr_ranks",
     "pcsr_starts", "pcsr_unpack", "signature_build", "triangle_ends", "triangle_link_places",
     "predicate_bits", "predicate_counts", "predicate_holds", "predicate_places",
-    "reach_count", "reach_forget", "reach_found", "reach_start", "row_numbers",
+    "reach_count", "reach_forget", "reach_found", "reach_start", "row_numbers", "sample_roots",
+    "sampled_counts", "sampled_neighbours",
     "links_sizes", "local_rows", "pair_ends", "pair_rows", "triangle_roots", "triangle_rows", "triangle_sides",
     "vector_weights",
 })  # fmt: skip
@@ -430,8 +443,8 @@ def emulated(
 
     with pytest.MonkeyPatch.context() as patch:
         pretended(patch, len(memories), properties)
-        for module in (fold_search, reach, search, spread):
+        for module in (fold_search, reach, sampled_neighbours, search, spread):
             patch.setattr(module, "device_run", run)
-        for module in (arrays, extend, host_rows, kept_rows):
+        for module in (arrays, extend, host_rows, kept_rows, sampled_neighbours):
             patch.setattr(module, "cupy", lambda: cupy)
         yield patch

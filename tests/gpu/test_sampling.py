@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from qengine import Graph
+from qengine.errors import OutOfMemory
 from qengine.estimate import DeviceEstimator
 from qengine.estimate.candidates import build
 from qengine.estimate.kernel import SampleRange, count_slices, level_work
 from qengine.exec.common.resolve import resolve
 from qengine.exec.context import ExecutionContext
+from qengine.exec.gpu import sample as sample_module
 from qengine.exec.gpu.launch import device_run
 from qengine.exec.gpu.sample import DeviceSamples, plan_space, upload_guide
 from qengine.exec.gpu.sample_job import WORK
 from qengine.exec.gpu.sample_packed import packed_plan
 from qengine.exec.gpu.upload import device_plan
+from qengine.learning import NeighbourSampler
 from qengine.plan.physical import Search
+from qengine.testing.generate import rmat, to_csr
 from tests.property.search_cases import Masks, graphs, searches
 from tests.property.test_gpu_sampling import FIRST, check_samples, leaves_to_order, two_labels
 from tests.property.test_sampling import without_seeds
@@ -29,9 +36,18 @@ pytestmark = pytest.mark.gpu
 MANY = 1 << 24
 
 
-@given(graphs(), searches(), st.booleans())
+@pytest.fixture(scope="module", autouse=True)
+def few_are_ordered() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sample_module, "_WORTH_ORDERING", 1)
+        patch.setattr(sample_module, "_ORDERED_AT_ONCE", 100)
+        yield
+
+
+@given(graphs(), searches(), st.booleans(), st.booleans())
 @settings(max_examples=300)
-def test_the_device_draws_the_hosts_samples(store: Any, search: Search, streaming: bool) -> None:
+def test_the_device_draws_the_hosts_samples(store: Any, search: Search, streaming: bool, far: bool) -> None:
+    """``far``: as where lists lie in the host's memory, samples in the order of their roots."""
     search = without_seeds(search)
     resolved = resolve(store, search, Masks())
     assume(resolved is not None)
@@ -42,8 +58,8 @@ def test_the_device_draws_the_hosts_samples(store: Any, search: Search, streamin
     both = ((resolved, resolved.plan.ctypes.data, None), (candidates.resolved(), candidates.plan, candidates))
     for space, address, own in both:
         with device_run(context) as run, device_plan(store, space, run) as plan:
-            later = leaves_to_order(search)
-            check_samples(run, plan_space(plan), address, len(search.levels), streaming, own, later=later)
+            later, sampled = leaves_to_order(search), replace(plan_space(plan), is_far=far)
+            check_samples(run, sampled, address, len(search.levels), streaming, own, later=later)
 
 
 @pytest.mark.parametrize("method", ["wanderjoin", "alley", "guided"])
@@ -105,3 +121,18 @@ def records() -> tuple[list[Any], list[Any]]:
         {"type": "R", "start": k % 60, "end": (k * k + 7 * k + k // 60) % 60, "properties": {}} for k in range(900)
     ]
     return nodes, relationships
+
+
+def test_mini_batches_are_the_hosts_and_stay_on_the_device() -> None:
+    start, end = to_csr(rmat(12, 8, seed=5)).edges()
+    graph = Graph.from_edge_list((np.asarray(start, np.int64), np.asarray(end, np.int64)))
+    for again in (False, True):
+        host, device = (
+            NeighbourSampler(graph, "MATCH (n)-->(m)", (40, 5), seed=3, replace=again, device=name)
+            for name in ("cpu", "gpu")
+        )
+        for ours, theirs in zip(host.batches(range(2_000), 300), device.batches(range(2_000), 300), strict=True):
+            assert ours.seeds == theirs.seeds and hasattr(theirs.edges, "__cuda_array_interface__")
+            assert (ours.nodes == theirs.nodes.get()).all() and (ours.edges == theirs.edges.get()).all()
+    with pytest.raises(OutOfMemory, match="lists of neighbours"):
+        NeighbourSampler(graph, "MATCH (n)-->(m)", (5,), device="gpu", gpu_memory_limit="40K")

@@ -110,6 +110,7 @@ def device() -> Iterator[None]:
         patch.setattr(elimination_steps, "_THREADS", THREADS)
         patch.setattr(elimination_steps, "_AROUND_THREADS", THREADS)
         patch.setattr(elimination_steps, "MESSAGE_WINDOW", 5)
+        patch.setattr(eliminate, "_LEAST_ADDED", 48)
         patch.setattr(triangle_counts, "_HUBS", 40)
         patch.setattr(triangle_counts, "_FEW", 5)
         patch.setattr(triangle_counts, "_THREADS", THREADS)
@@ -468,12 +469,43 @@ def test_counts_by_a_node_are_folded_on_the_device(keys: str, monkeypatch: pytes
     noted: list[str] = []
     monkeypatch.setattr(ExecutionContext, "note", lambda self, operator, text: noted.append(text))
     grouped = f"{keys}, " if keys else ""
-    for pattern in ("(a)-[:R]->()-[:R]->()-[:R]->(b)", "(a)-[:R]->(b)-[:R]->(c) WHERE c.v > 0.5"):
+    patterns = ("(a)-[:R]->()-[:R]->()-[:R]->(b)", "(a)-[:R]->(b)-[:R]->(c) WHERE c.v > 0.5")
+    for pattern, room in product(patterns, (1 << 20, 0)):
+        monkeypatch.setattr(Run, "free_bytes", lambda self, room=room: room)
         query = f"/*+ eliminate */ MATCH REPEATABLE ELEMENTS {pattern} RETURN {grouped}count(*), avg(a.v), max(a.g)"
         found = graph.query(query, device="gpu").fetchall()
         assert noted.pop() == "rows are folded on the GPU"
         noted.clear()
         assert sorted(found, key=repr) == sorted(graph.query(query, device="cpu").fetchall(), key=repr)
+
+
+def test_counts_by_a_node_need_little_room(skewed: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are added up for some vertices after others."""
+    monkeypatch.setattr(Run, "free_bytes", lambda self: 0)
+    present, bounds = eliminate._Run.present, []
+    monkeypatch.setattr(eliminate._Run, "present", lambda *given: (bounds.append(given[2]), present(*given))[1])
+    text = "/*+ eliminate */ MATCH (a)--(b)--(c)--(d) RETURN id(a), count(*)"
+    found = skewed.query(text, device="gpu").fetchall()
+    assert sorted(found) == sorted(skewed.query(text, device="cpu").fetchall())
+    assert bounds[:3] == bounds[3:] == [(0, 48), (48, 96), (96, skewed.node_count)]
+
+
+def test_vectors_that_nothing_reads_are_used_again(labelled: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    place = Run.place
+
+    def noted(run: Run, n_bytes: int, what: str, **more: Any) -> Any:
+        made.append(what)
+        return place(run, n_bytes, what, **more)
+
+    monkeypatch.setattr(Run, "place", noted)
+    path = "(a:A)--(b:B)--(c:A)--(d:B)--(e:A)--(f:B)--(g:A)--(h:B)"
+    for result, most in (("count(*)", 6), ("id(c), count(*)", 6)):
+        made.clear()
+        text = f"/*+ eliminate */ MATCH REPEATABLE ELEMENTS {path} RETURN {result}"
+        found = labelled.query(text, device="gpu").fetchall()
+        assert sorted(found) == sorted(labelled.query(text, device="cpu").fetchall())
+        assert 2 <= made.count("a vector") + made.count("a product") <= most, made
 
 
 def dense() -> Graph:

@@ -23,6 +23,7 @@ from qengine.estimate.space import Space
 from qengine.estimate.target import Target
 from qengine.exec.common.resolve import ResolvedSearch, resolve
 from qengine.exec.context import ExecutionContext
+from qengine.exec.gpu import arrays
 from qengine.exec.gpu import sample as sample_module
 from qengine.exec.gpu.sample import DeviceSamples, SampledSpace, plan_space, upload_guide, with_estimator
 from qengine.exec.gpu.sample_job import WORK
@@ -32,7 +33,7 @@ from qengine.plan.logical import Unit
 from qengine.plan.pattern import Direction, LabelIs
 from qengine.plan.physical import Search, Source, VertexLevel
 from qengine.storage import from_records
-from tests.emulator.arrays import current_device
+from tests.emulator.arrays import cupy, current_device
 from tests.emulator.device import SMALL, EmulatedRun, device_memory, pretended
 from tests.property.search_cases import Masks, graphs, searches
 from tests.property.test_sampling import without_seeds
@@ -47,13 +48,16 @@ class Run(EmulatedRun):
 
     def __init__(self, shared_bytes: int = SMALL.shared_bytes) -> None:
         properties = replace(SMALL, shared_bytes=shared_bytes)
-        super().__init__(ExecutionContext(threads=1), device_memory(), properties=properties)
+        super().__init__(ExecutionContext(threads=1), device_memory(), 1 << 20, properties)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def two_warps() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sample_module, "_THREADS", 64)
+        patch.setattr(sample_module, "_WORTH_ORDERING", 1)
+        patch.setattr(sample_module, "_ORDERED_AT_ONCE", 150)  # more than warps take at a time
+        patch.setattr(arrays, "cupy", lambda: cupy)
         yield
 
 
@@ -92,9 +96,10 @@ def check_samples(
         assert found.totals.square == pytest.approx(expected.sums.square)
 
 
-@given(graphs(), searches(), st.booleans())
+@given(graphs(), searches(), st.booleans(), st.booleans())
 @settings(max_examples=25)
-def test_the_device_draws_the_hosts_samples(store: Any, search: Search, streaming: bool) -> None:
+def test_the_device_draws_the_hosts_samples(store: Any, search: Search, streaming: bool, far: bool) -> None:
+    """``far``: as where lists lie in the host's memory, samples in the order of their roots."""
     search = without_seeds(search)
     resolved = resolve(store, search, Masks())
     assume(resolved is not None)
@@ -108,8 +113,8 @@ def test_the_device_draws_the_hosts_samples(store: Any, search: Search, streamin
     spaces += [(each.resolved(), each.plan, each) for each in (candidates, lines)]
     for space, address, own in spaces:
         with device_plan(store, space, run) as plan:  # type: ignore[arg-type]
-            later = leaves_to_order(search)
-            check_samples(run, plan_space(plan), address, len(search.levels), streaming, own, later=later)
+            later, sampled = leaves_to_order(search), replace(plan_space(plan), is_far=far)
+            check_samples(run, sampled, address, len(search.levels), streaming, own, later=later)
 
 
 def leaves_to_order(search: Search) -> bool:
@@ -139,6 +144,26 @@ def two_labels() -> tuple[Any, Search, ResolvedSearch, CandidateGraph]:
     candidates = build(resolved, ExecutionContext(threads=1), 1 << 20)
     assert candidates is not None
     return store, search, resolved, candidates
+
+
+def test_samples_are_drawn_in_the_order_of_their_roots_where_lists_are_far() -> None:
+    store, search, resolved, _ = two_labels()
+    run, depth = Run(), len(search.levels)
+    work = level_work(resolved.plan.ctypes.data, "alley", depth, run.context, None).view(WORK).reshape(-1)
+    with device_plan(store, resolved, run) as plan:  # type: ignore[arg-type]
+        assert plan_space(plan).is_far  # half of each array, here
+        samples = DeviceSamples(run, plan_space(plan), "alley", work)  # type: ignore[arg-type]
+        orders: list[Any] = []
+        made = samples._order
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(samples, "_order", lambda n: orders.append(made(n)) or orders[-1])
+            found = samples.draw(5, 7, SAMPLES, rows=True)
+    assert found.rows is not None and found.weights is not None and [len(each) for each in orders] == [150, 42]
+    for begin, order in ((0, orders[0]), (150, orders[1])):
+        numbers = (order & 0xFFFFFFFF).astype(np.int64)
+        assert sorted(numbers) == list(range(len(order)))
+        hit = begin + numbers[found.weights[begin + numbers] > 0]
+        assert len(hit) > 1 and (np.diff(found.rows[hit, 0]) >= 0).all()
 
 
 @pytest.mark.parametrize("guided", [False, True])

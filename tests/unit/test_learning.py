@@ -48,6 +48,28 @@ def test_each_neighbour_is_as_likely_and_a_seed_repeats(world: Graph) -> None:
     assert (again.sample([start], 7).edges == sampler.sample([start], 7).edges).all()
 
 
+def test_most_of_many_neighbours_are_each_as_likely() -> None:
+    """Where comparing picks would take longer than reading the list."""
+    star = Graph.from_edge_list((np.zeros(100, np.int64), np.arange(1, 101)))
+    (start,) = star.query("MATCH (n)-->() RETURN DISTINCT id(n)").fetchone()
+    sampler = NeighbourSampler(star, "MATCH (n)-->(m)", (60,), seed=2)
+    batches = [sampler.sample([start], number) for number in range(400)]
+    assert all(len(batch.nodes) == 61 and batch.edges.shape == (2, 60) for batch in batches)
+    drawn = Counter(int(node) for batch in batches for node in batch.nodes[1:])
+    assert len(drawn) == 100 and all(abs(count - 240) < 50 for count in drawn.values())
+
+
+def test_with_replacement_neighbours_repeat(world: Graph) -> None:
+    rows = world.query(f"MATCH (n:Country) RETURN id(n), COUNT {{ {PATTERN} }}".replace("MATCH (n:Country)-", "(n)-"))
+    degrees = dict(map(tuple, rows))
+    batch = NeighbourSampler(world, PATTERN, (4,), replace=True).sample([*degrees])
+    true = set(map(tuple, world.query(f"{PATTERN} RETURN id(m), id(n)")))
+    pairs = [tuple(pair) for pair in batch.nodes[batch.edges].T.tolist()]
+    taken = Counter(end for _, end in pairs)
+    assert set(pairs) <= true and len(set(pairs)) < len(pairs) and 0 in degrees.values()
+    assert all(taken[node] == (4 if degree else 0) for node, degree in degrees.items())
+
+
 def test_batches_hold_each_seed_once(world: Graph) -> None:
     seeds = np.array([row[0] for row in world.query("MATCH (n:Country) RETURN id(n)")])
     sampler = NeighbourSampler(world, PATTERN, (2,))

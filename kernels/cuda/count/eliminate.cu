@@ -237,9 +237,9 @@ extern "C" __global__ void eliminate_present(const int64_t* counts, uint64_t n, 
   if (lane_id() == 0) parts[part] = present;
 }
 
-// Hands on, in their order, the numbers that are not 0 and their places; launched as `eliminate_present` was.
+// Hands on, in their order, the numbers that are not 0 and their places, from `begin` on; launched as `eliminate_present` was.
 extern "C" __global__ void eliminate_gather(const int64_t* counts, uint64_t n, uint64_t each, uint64_t n_parts,
-                                            const uint64_t* parts, int64_t* places, int64_t* kept) {
+                                            const uint64_t* parts, uint64_t begin, int64_t* places, int64_t* kept) {
   const uint64_t part = thread_id() / kLanes;
   if (part >= n_parts) return;
   const uint64_t end = min(n, (part + 1) * each);
@@ -251,7 +251,7 @@ extern "C" __global__ void eliminate_gather(const int64_t* counts, uint64_t n, u
     const int64_t count = i < end ? counts[i] : 0;
     const uint32_t present = __ballot_sync(kAllLanes, count != 0);
     if (count != 0) {
-      places[to + rank_in(present)] = static_cast<int64_t>(i);
+      places[to + rank_in(present)] = static_cast<int64_t>(begin + i);
       kept[to + rank_in(present)] = count;
     }
     to += __popc(present);

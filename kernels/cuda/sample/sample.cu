@@ -19,4 +19,15 @@ QE_SAMPLER(sample_own, QE_ESTIMATOR)
 QE_SAMPLER(sample_wanderjoin, qe::WanderJoin)
 QE_SAMPLER(sample_alley, qe::Alley)
 QE_SAMPLER(sample_guided, qe::Guided)
+
+// order[k]: sample k's place at the first level, which has no source, in the upper half, and k in the lower: to be sorted.
+// Launch: any threads, no shared memory; a pass (base/stop.cuh). At most 2^32 samples.
+extern "C" __global__ void sample_roots(const qe::MatchPlan* plan, const qe::SampleJob job, uint64_t* order) {
+  const uint64_t places = qe::sample_step(*plan, plan->levels[0], nullptr).n;
+  for (uint64_t k = qe::thread(); k < job.samples; k += qe::threads()) {
+    const qe::SampleId id = {job.seed, job.first + k};
+    const uint64_t root = places ? qe::pick(id, 0, qe::sample_block(id, 0).word[0], places) : 0;
+    order[k] = root << 32 | k;
+  }
+}
 #endif

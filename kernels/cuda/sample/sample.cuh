@@ -10,6 +10,10 @@
 // have not, dealt evenly (the paper takes one of them); a walk that k lanes go on from has its weight divided by k. The 32
 // weights of a warp then depend on each other, and what counts is their sum.
 //
+// Order: where lists lie in the host's memory, samples are drawn in the order of their roots, so that all warps read near each
+// other, and lists of fewer places by a warp together: the link then moves whole lines. Few samples that are next to each
+// other go to the same warp, for their lists are about as long.
+//
 // Launch: blocks of whole warps, at most kMostWarps; shared memory for kMostWarps totals. Warps take 64 samples in turn; each
 // block writes its totals, added up in a fixed order: the same for the same number of blocks and threads.
 // Weights are 64-bit floats, numbers of samples and places 64-bit.
@@ -20,6 +24,8 @@
 namespace qe {
 
 constexpr int kMostWarps = 32;      // of a block
+constexpr uint64_t kWalks = 64;     // of a warp at a time
+constexpr uint64_t kBeside = 8;     // of these, that are next to each other in an order
 
 struct SampleTotals {
   double weight, square;
@@ -31,9 +37,11 @@ struct SampleJob {
   SampleTotals* totals;           // one a block
   int64_t* rows;                  // samples * depth ids, or null; written for whole embeddings
   double* weights;                // of each sample, or null
+  const uint64_t* order;          // the samples in the order in which they are drawn, in the lower halves; or null: as numbered
   StopFlag stop;
   int32_t depth;                  // levels to bind
-  int32_t inheritance, streaming;
+  int32_t inheritance;
+  int32_t streaming;              // so many places are refined by a warp together; 0: none
   int32_t least;                  // not 0: prefixes as trawling takes them, of random depths from this on
   const GuideLevel* guide;        // of each level, for guided picks
   SampleWork work[kMaxDeviceLevels];    // of each level
@@ -337,7 +345,7 @@ __device__ void advance(const Space& space, Level level, Walk<Space>& walk, bool
   GuideLevel guide = {};
   if constexpr (Estimator::kGuided) guide = job.guide[level];
   if constexpr (Estimator::kRefines) {
-    const bool large = job.streaming && refines && step.n >= kLanes;
+    const bool large = job.streaming && refines && step.n >= static_cast<uint64_t>(job.streaming);
     uint32_t left = job.streaming ? __ballot_sync(kAllLanes, large) : 0;
 #pragma unroll 1
     for (; left; left &= left - 1) {
@@ -429,11 +437,17 @@ __device__ void draw_samples(const Space& space, const SampleJob& job, SampleTot
   const uint64_t warps = static_cast<uint64_t>(gridDim.x) * (blockDim.x / kLanes);
   const uint64_t self = static_cast<uint64_t>(blockIdx.x) * (blockDim.x / kLanes) + threadIdx.x / kLanes;
   Stop stop(job.stop);
-  for (uint64_t pair = self; pair * 2 * kLanes < job.samples && !stop.stopped(); pair += warps) {
+  for (uint64_t round = 0; round * kWalks < job.samples && !stop.stopped(); round += warps) {
     double before = 0;
 #pragma unroll 1
     for (uint64_t half = 0; half < 2 && !stop.warp(); ++half) {
-      const uint64_t number = (2 * pair + half) * kLanes + static_cast<uint64_t>(lane_id());
+      const uint64_t slot = half * kLanes + static_cast<uint64_t>(lane_id());
+      uint64_t number = (round + self) * kWalks + slot;
+      if (job.order) {
+        const uint64_t beside = round == 0 ? 1 : kBeside;  // the first have the longest lists
+        const uint64_t place = round * kWalks + (slot / beside * warps + self) * beside + slot % beside;
+        number = place < job.samples ? static_cast<uint32_t>(job.order[place]) : job.samples;
+      }
       const Walk<Space> walk = draw_walk<Estimator>(space, job, number, &mine.work, stop);
       mine.weight += walk.weight;
       mine.reached += walk.alive;

@@ -6,7 +6,7 @@ are only summed have 128 in any case. A pattern that has kernels made for its sh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from math import prod
@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from qengine._beside import Beside
 from qengine.errors import InternalError, OutOfMemory
@@ -48,8 +49,14 @@ _MOST_KNOWN = 256
 _PARTS = 4_096
 """Of the counts by vertex, those that are not 0 are found by part."""
 
+_OF_VECTORS = ("indicator", "message", "vector_product")
+"""Kernels that give vectors, of which others of them are told to be the last to read them."""
+
+_LEAST_ADDED = 1 << 16
+"""Vertices whose counts are added up at a time, at least."""
+
 _Take = Callable[[list[Any], int, Any], None]
-"""Takes the column of a node, how many rows there are, and how often each counts."""
+"""Takes, once or more, the column of a node, how many rows there are, and how often each counts."""
 
 _known: Beside[OperatorFacts] = Beside()
 
@@ -95,7 +102,7 @@ def fold_eliminated(
         told.append(all(fold.add_rows(columns, n, counts if weighted else None, 1) for fold in folds))
 
     _eliminated(operator, runtime, masks, take)
-    return told == [True]
+    return bool(told) and all(told)
 
 
 def _eliminated(
@@ -189,6 +196,18 @@ def _shared(
     return found[0]
 
 
+def _when_read(calls: Sequence[Call], last: Mapping[int, Sequence[int]]) -> Iterator[Call]:
+    """Yield the calls, an indicator that is let go of just before the call that reads it first."""
+    dying, late = {place for places in last.values() for place in places}, {}
+    for each in calls:
+        if isinstance(each, KernelCall) and each.kernel == "indicator" and dying.issuperset(each.places):
+            late.update(dict.fromkeys(each.places, each))
+            continue
+        if isinstance(each, KernelCall):
+            yield from (late.pop(place) for place in each.reads if place in late)
+        yield each
+
+
 class _Run(DeviceSteps):
     """One execution of the program, and its terms.
 
@@ -205,7 +224,8 @@ class _Run(DeviceSteps):
         found: dict[int, int] = {}
         started: list[Sums] = []
         shared: list[int] = []  # totals of which each device finds some
-        for each in calls:
+        last = {} if self.exchange is not None else self.last_reads(calls)
+        for each in calls if self.exchange is not None else _when_read(calls, last):
             own = self.exchange if is_shared(each) else None
             self.share = ALL if own is None else (self.number, own.devices)
             if isinstance(each, Among):
@@ -217,6 +237,8 @@ class _Run(DeviceSteps):
                 run_call(self, each)
                 if own is not None:
                     self.gather(each, own)
+            for place in last.get(id(each), ()):
+                self.let_go(self.vectors.pop(place))
             self.run.context.check()
         sums = self.totals(started) | found
         if self.exchange is not None:
@@ -230,6 +252,26 @@ class _Run(DeviceSteps):
         if self.operator.emit:
             return self.by_vertex(factors)
         return only_count(sum(factors))
+
+    def last_reads(self, calls: Sequence[Call]) -> dict[int, list[int]]:
+        """Return the vectors, by their places, of which a call, by its ``id``, is the last to read them.
+
+        Only those that none but calls of ``_OF_VECTORS`` give and read.
+        """
+        kept = {term.output for term in self.operator.terms}
+        given: set[int] = set()
+        last: dict[int, int] = {}
+        for each in calls:
+            if isinstance(each, KernelCall) and each.kernel in _OF_VECTORS:
+                given |= {*each.places}
+                last |= dict.fromkeys(each.reads, id(each))
+            else:
+                kept |= {place for call in (each.all if isinstance(each, Among) else (each,)) for place in call.reads}
+        found: dict[int, list[int]] = {}
+        for place, call in last.items():
+            if place in given and place not in kept:
+                found.setdefault(call, []).append(place)
+        return found
 
     def gather(self, call: KernelCall, exchange: Exchange) -> None:
         """Add up what the devices have found of a call's steps."""
@@ -268,38 +310,56 @@ class _Run(DeviceSteps):
         return self.added_on_host(factors)
 
     def added(self, factors: Sequence[int]) -> Counts:
-        """Add in two's complement, with 64 bits more than numbers have."""
-        n = np.uint64(self.n)
-        sums = self.allocate((self.width + 8) * self.n, "the counts", clear=True)
+        """Add in two's complement, with 64 bits more than numbers have: some vertices after others, by the room."""
+        each = max(_LEAST_ADDED, self.run.free_bytes() // (2 * (self.width + 32)))
+        ranges = [(begin, min(begin + each, self.n)) for begin in range(0, max(1, self.n), each)]
+        most = ranges[0][1]
+        sums, made = (self.run.allocate(size * most, "the counts") for size in (self.width + 8, 8))
+        flags = np.zeros(2, np.uint32)
+        found = []
+        for bounds in ranges:
+            of, parts = self.present(factors, bounds, sums, made)
+            found.append(int(parts.sum()))
+            self.run.read(self.state.ptr, flags)
+            if flags[1]:
+                raise InternalError("An elimination's terms add up to a negative count.")
+            if flags[0]:
+                return self.added_on_host(factors)
+        columns = [[np.empty(0, np.int64)] * 2]
+        for bounds, n_found in zip(ranges, found, strict=True):
+            if len(ranges) > 1:
+                of, parts = self.present(factors, bounds, sums, made)
+            with working(self.run, "the counts") as cp:
+                places, kept = (cp.empty(n_found, np.int64) for _ in range(2))
+                gathered = np.uint64(bounds[0]), np.uint64(places.data.ptr), np.uint64(kept.data.ptr)
+                self.launch("eliminate_gather", blocks_of(LANES * len(parts)), *of, *gathered)
+            if self.take is None:
+                columns.append([self.run.fetched(array.data.ptr, n_found, np.int64) for array in (places, kept)])
+            else:
+                self.run.wait()
+                self.take([places], n_found, kept)
+        vertices, counts = columns[-1] if len(columns) < 3 else map(np.concatenate, zip(*columns, strict=True))
+        return (vertices,), counts
+
+    def present(
+        self, factors: Sequence[int], bounds: tuple[int, int], sums: Any, made: Any
+    ) -> tuple[tuple[Any, ...], npt.NDArray[np.uint64]]:
+        """Add the counts of some vertices up in ``made``; return kernels' arguments, and how many there are by part."""
+        begin, n = bounds[0], np.uint64(bounds[1] - bounds[0])
+        self.run.clear(sums, (self.width + 8) * int(n))
         for term, factor in zip(self.operator.terms, factors, strict=True):
-            to = np.uint64(sums.ptr)
-            self.launch("eliminate_term", blocks_of(self.n), self.address(term.output), np.int64(factor), n, to)
-        made = self.allocate(8 * self.n, "the counts")
-        self.launch("eliminate_counts", blocks_of(self.n), np.uint64(sums.ptr), n, np.uint64(made.ptr), self.flag)
-        each = max(LANES, -(-self.n // _PARTS // LANES) * LANES)
-        n_parts = -(-self.n // each)
+            vector = self.address(term.output)
+            at = vector + np.uint64(self.width * begin) if vector else vector
+            self.launch("eliminate_term", blocks_of(int(n)), at, np.int64(factor), n, np.uint64(sums.ptr))
+        self.launch("eliminate_counts", blocks_of(int(n)), np.uint64(sums.ptr), n, np.uint64(made.ptr), self.flag)
+        each = max(LANES, -(-int(n) // _PARTS // LANES) * LANES)
+        n_parts = -(-int(n) // each)
         parts = self.allocate(8 * n_parts, "the counts")
         of = np.uint64(made.ptr), n, np.uint64(each), np.uint64(n_parts), np.uint64(parts.ptr)
         self.launch("eliminate_present", blocks_of(LANES * n_parts), *of)
         present = np.empty(n_parts, np.uint64)
         self.read(parts, present)
-        flags = np.zeros(2, np.uint32)
-        self.run.read(self.state.ptr, flags)
-        if flags[1]:
-            raise InternalError("An elimination's terms add up to a negative count.")
-        if flags[0]:
-            return self.added_on_host(factors)
-        found = int(present.sum())
-        with working(self.run, "the counts") as cp:
-            places, kept = (cp.empty(found, np.int64) for _ in range(2))
-            gathered = np.uint64(places.data.ptr), np.uint64(kept.data.ptr)
-            self.launch("eliminate_gather", blocks_of(LANES * n_parts), *of, *gathered)
-        if self.take is not None:
-            self.run.wait()
-            self.take([places], found, kept)
-            return (np.empty(0, np.int64),), np.empty(0, np.int64)
-        vertices, counts = (self.run.fetched(each.data.ptr, found, np.int64) for each in (places, kept))
-        return (vertices,), counts
+        return of, present
 
     def added_on_host(self, factors: Sequence[int]) -> Counts:
         """Add in Python's integers."""

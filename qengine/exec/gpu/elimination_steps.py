@@ -127,6 +127,8 @@ class DeviceSteps:
         self.share = ALL
         self.rows: dict[int, tuple[int, npt.NDArray[np.uint64]]] = {}
         self.blocks: list[Any] = []  # what kernels may still use
+        self.sizes: dict[int, int] = {}  # of those that may be used again, in bytes, by their ``id``
+        self.spare: dict[int, list[Any]] = {}  # of these, by their bytes, those that only launched kernels need
         self.state = self.allocate(FLAGS + TOTAL * n_totals, "the totals", clear=True)
 
     def weights(self, matrix: DeviceMatrix, vector: Any, most: int) -> Any:
@@ -209,6 +211,7 @@ class DeviceSteps:
         blocks = blocks_of(windows * LANES)
         self.launch("eliminate_message", blocks, record, self.address(vector), to, parts, self.flag)
         self.launch("eliminate_join", blocks, record, parts, to, self.flag)
+        self.let_go(cut)
         return out
 
     def vertex_triangles(self, place: int) -> Any:
@@ -443,10 +446,21 @@ class DeviceSteps:
     def allocate(self, n_bytes: int, what: str, *, clear: bool = False) -> Any:
         """Return a block that lives as long as the run: kernels may use it until they are waited for.
 
-        A large one may lie in the host's memory in part.
+        A large one may lie in the host's memory in part. It may be one that was let go of: kernels run in order.
         """
+        if spare := self.spare.get(n_bytes):
+            block = spare.pop()
+            if clear:
+                self.run.clear(block, n_bytes)
+            return block
         self.blocks.append(self.run.zeroed(n_bytes, what, placed=True) if clear else self.run.place(n_bytes, what))
+        self.sizes[id(self.blocks[-1])] = n_bytes
         return self.blocks[-1]
+
+    def let_go(self, block: Any) -> None:
+        """Let a block be used again by kernels that aren't launched yet, unless it is still some vector's."""
+        if (n_bytes := self.sizes.get(id(block))) and all(block is not each for each in self.vectors.values()):
+            self.spare.setdefault(n_bytes, []).append(block)
 
     def upload(self, host: npt.NDArray[Any]) -> int:
         """Copy an array to a block that lives as long as the run; return its address."""

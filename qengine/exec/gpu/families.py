@@ -72,6 +72,7 @@ FAMILIES: Mapping[str, tuple[Mapping[str, int | str], ...]] = {
     "reach": ({},),
     "row_numbers": ({},),
     "sample": ({"QE_LEVELS": 16},),
+    "sampled_neighbours": ({},),
     "sample_packed": (_SAMPLED_TRIANGLES,),
     "signature": ({},),
 }

@@ -379,12 +379,23 @@ def _reach(number: int, other: int) -> None:
                 raise
 
 
-def launch_pass(run: DeviceRun, family: str, name: str, threads: int, *arguments: Any) -> None:
-    """Launch a kernel of independent threads or warps, so many threads where the device runs them at a time."""
+def launch_pass(
+    run: DeviceRun,
+    family: str,
+    name: str,
+    threads: int,
+    *arguments: Any,
+    macros: Mapping[str, int | str] | None = None,
+    stream: Any = None,
+) -> None:
+    """Launch a kernel of independent threads or warps, so many threads where the device runs them at a time.
+
+    ``stream``: another than the run's.
+    """
     if threads:
-        kernel = run.kernel(family, name)
+        kernel = run.kernel(family, name, macros)
         most = run.device.resident_blocks(kernel, _THREADS, 0)
-        run.launch(kernel, max(1, min(-(-threads // _THREADS), most)), _THREADS, arguments)
+        run.launch(kernel, max(1, min(-(-threads // _THREADS), most)), _THREADS, arguments, stream=stream)
 
 
 @contextmanager

@@ -315,7 +315,7 @@ class QueryMemory:
         self._on_host: set[Resident] = set()  # those whose pages the host's account is charged for
         self.placement = WHOLE
         """Which shares of arrays lie on the device: decided by ``expect``."""
-        self._expected = -1
+        self._expected, self._use = -1, Use.SEARCH
         self._freed: deque[int] = deque()
         self._used = 0
         self._kept: list[Any] = []  # blocks of pages, until the run ends: kernels may use them as long
@@ -382,7 +382,7 @@ class QueryMemory:
         """
         if self.memory.pages is None or n_bytes <= self._expected:
             return
-        self._expected = n_bytes
+        self._expected, self._use = n_bytes, use
         limits = [each for each in (self.limit, self.memory.capacity) if each is not None]
         if limits:
             self.placement = placement(min(limits), n_bytes, vertices, use)
@@ -456,7 +456,7 @@ class QueryMemory:
     def _scratch(self) -> int:
         """Return how much of that others need."""
         limit = self.memory.capacity if self.limit is None else self.limit
-        return 0 if limit is None else scratch_bytes(limit)
+        return 0 if limit is None else scratch_bytes(limit, self._use)
 
     def _charge(self, n_bytes: int) -> _Charge | None:
         """Charge bytes to the account until what is returned is freed; None where that exceeds the limit."""

@@ -18,7 +18,7 @@ VERTEX_BYTES = 48
 """What queries derive by vertex, about: two slices of lists of 16 bytes each, or as many vectors, and sorted roots."""
 
 _LEAST_SCRATCH = 96 << 20
-_SCRATCH_SHARE = 4
+_SCRATCH_SHARE, _SCRATCH_OF_VECTORS = 4, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,13 @@ _MOST_DERIVED = 0.6
 """Of the budget, that what is derived by vertex may take where lists come in segments: else these are too many."""
 
 
-def scratch_bytes(limit: int) -> int:
-    """Return how much of a limit no array that may be elsewhere takes: tables, counters, frontiers need it."""
+def scratch_bytes(limit: int, use: Use = Use.SEARCH) -> int:
+    """Return how much of a limit no array that may be elsewhere takes: tables, counters, frontiers need it.
+
+    Beside vectors, of which few may be read at random over the link, little else is made.
+    """
+    if use is Use.VECTORS:
+        return limit // _SCRATCH_OF_VECTORS
     return max(limit // _SCRATCH_SHARE, min(limit // 2, _LEAST_SCRATCH))
 
 

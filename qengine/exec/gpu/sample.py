@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qengine.exec.gpu.launch import DeviceRun
+from qengine.exec.gpu.arrays import working
+from qengine.exec.gpu.launch import DeviceRun, launch_pass
 from qengine.exec.gpu.sample_job import GUIDE, JOB, MOST_WARPS, TOTALS
 from qengine.exec.gpu.upload import DevicePlan
 
@@ -23,13 +24,25 @@ _THREADS = 256
 _WALKS_AT_ONCE = 64
 """Of one warp."""
 
+_TOGETHER = 32
+_TOGETHER_FAR = 4
+"""Places that a warp refines together, from so many on: fewer where lists lie in the host's memory in part, of which a
+warp asks for whole lines."""
+
+_WORTH_ORDERING = 1 << 21
+"""Samples at a time: fewer have few lists in common, and aren't drawn in the order of their roots."""
+
+_ORDERED_AT_ONCE = 1 << 22
+_ORDER_BYTES = 32
+"""Of a sample, while samples are put in that order."""
+
 
 @dataclass(frozen=True, slots=True)
 class SampledSpace:
     """What is sampled, on the device, and the kernels that know it.
 
     ``arguments``: the first of the kernels, before the job. ``keep``: what they point to. ``preface``: code of an
-    estimator, which stands before the kernels'.
+    estimator, which stands before the kernels'. ``is_far``: whether lists lie in the host's memory in part.
     """
 
     family: str
@@ -39,12 +52,14 @@ class SampledSpace:
     shared_bytes: int
     keep: tuple[Any, ...] = ()
     preface: str = ""
+    is_far: bool = False
 
 
 def plan_space(plan: DevicePlan) -> SampledSpace:
     """Return a plan without seeds as what is sampled."""
     variant = min(each for each in LEVEL_VARIANTS if each >= len(plan.resolved.tables[0]))
-    return SampledSpace("sample", {"QE_LEVELS": variant}, (np.uint64(plan.address),), _THREADS, TOTALS_BYTES)
+    arguments, is_far = (np.uint64(plan.address),), plan.host_bytes > 0
+    return SampledSpace("sample", {"QE_LEVELS": variant}, arguments, _THREADS, TOTALS_BYTES, is_far=is_far)
 
 
 def upload_guide(
@@ -127,6 +142,7 @@ class DeviceSamples:
         self._guide = guide
         self._job["guide"] = guide[0].ptr if guide else 0
         self._job["totals"], self._job["stop"], self._job["depth"] = self._totals.ptr, run.stop_flag, self._depth
+        self._is_ordered = space.is_far and method in ("wanderjoin", "alley")  # others may pick roots otherwise
 
     def draw(
         self,
@@ -153,17 +169,21 @@ class DeviceSamples:
         streaming
             Whether a warp refines large sets of candidates together (§4.2). The samples are the same.
         """
-        run, depth, job, threads = self._run, self._depth, self._job, self._space.threads
+        run, depth, job = self._run, self._depth, self._job
         room = run.allocate(8 * samples * depth, "the sampled embeddings") if rows else None
         weights = run.allocate(8 * samples, "the samples' weights") if rows else None
-        job["seed"], job["first"], job["samples"], job["least"] = seed, first, samples, least
-        job["rows"], job["weights"] = room.ptr if room else 0, weights.ptr if weights else 0
-        job["inheritance"], job["streaming"] = inheritance, streaming
-        blocks = min(self._most_blocks, -(-samples // (_WALKS_AT_ONCE * (threads // 32))))
-        run.launch(self._kernel, blocks, threads, (*self._space.arguments, job), self._space.shared_bytes)
-        run.wait()
-        found = np.zeros(blocks, TOTALS)
-        run.read(self._totals.ptr, found)
+        job["seed"], job["least"], job["inheritance"] = seed, least, inheritance
+        job["streaming"] = (_TOGETHER_FAR if self._space.is_far else _TOGETHER) if streaming else 0
+        most = 0 if inheritance or not self._is_ordered else min(_ORDERED_AT_ONCE, run.free_bytes() // _ORDER_BYTES)
+        is_ordered = min(most, samples) >= _WORTH_ORDERING
+        each = most if is_ordered else samples
+        parts = []
+        for begin in range(0, samples, each):
+            job["first"], job["samples"] = first + begin, min(each, samples - begin)
+            job["rows"] = room.ptr + 8 * depth * begin if room else 0
+            job["weights"] = weights.ptr + 8 * begin if weights else 0
+            parts.append(self._drawn(is_ordered))
+        found = np.concatenate(parts)
         totals = Totals(
             float(found["weight"].sum()),
             float(found["square"].sum()),
@@ -172,7 +192,29 @@ class DeviceSamples:
         )
         if room is None or weights is None:
             return DeviceDraw(totals)
-        ids, each = np.empty((samples, depth), np.int64), np.empty(samples, np.float64)
+        ids, weight = np.empty((samples, depth), np.int64), np.empty(samples, np.float64)
         run.read(room.ptr, ids)
-        run.read(weights.ptr, each)
-        return DeviceDraw(totals, ids, each)
+        run.read(weights.ptr, weight)
+        return DeviceDraw(totals, ids, weight)
+
+    def _drawn(self, is_ordered: bool) -> npt.NDArray[Any]:
+        """Draw what the job says; return ``TOTALS`` records. ``is_ordered``: in the order of the roots."""
+        run, space, job, samples = self._run, self._space, self._job, int(self._job["samples"][0])
+        order = self._order(samples) if is_ordered else None
+        job["order"] = 0 if order is None else order.data.ptr
+        blocks = min(self._most_blocks, -(-samples // (_WALKS_AT_ONCE * (space.threads // 32))))
+        run.launch(self._kernel, blocks, space.threads, (*space.arguments, job), space.shared_bytes)
+        run.wait()
+        found = np.zeros(blocks, TOTALS)
+        run.read(self._totals.ptr, found)
+        return found
+
+    def _order(self, samples: int) -> Any:
+        """Return the job's samples in the order of their roots: uint64[samples], their numbers in the lower halves."""
+        run, space = self._run, self._space
+        with working(run, "the order of samples") as cp:
+            order = cp.empty(samples, np.uint64)
+            given = *space.arguments, self._job, np.uint64(order.data.ptr)
+            launch_pass(run, space.family, "sample_roots", samples, *given, macros=space.macros)
+            order.sort()
+        return order

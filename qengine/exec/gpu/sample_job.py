@@ -12,7 +12,7 @@ PACKED_SOURCES = 64
 TOTALS = _native.record("f8 weight square; u8 reached work")
 WORK = _native.record("i4 walk place")
 JOB = _native.record(
-    f"u8 seed first samples totals rows weights stop; i4 depth inheritance streaming least; u8 guide; "
+    f"u8 seed first samples totals rows weights order stop; i4 depth inheritance streaming least; u8 guide; "
     f"WORK[{MAX_DEVICE_LEVELS}] work",
     WORK=WORK,
 )

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from qengine.errors import DeviceError, InternalError, QueryTimeout
-from qengine.exec.common import fold_plan, match_plan, predicate_programs
+from qengine.exec.common import fold_plan, match_plan, predicate_programs, sampled_neighbours
 from qengine.exec.gpu import (
     bfs_plan,
     bit_rows,
@@ -205,6 +205,7 @@ def test_elimination_gets_what_it_expects() -> None:
 def test_the_samplers_get_what_they_expect() -> None:
     structs = {"SampleJob": sample_job.JOB, "SampleTotals": sample_job.TOTALS, "SampleWork": sample_job.WORK}
     structs["GuideLevel"] = sample_job.GUIDE
+    check_layouts("qe/sampled_neighbours.h", {"NeighbourJob": sampled_neighbours.JOB}, 90)
     check_layouts("sample/sample.cuh", structs, 90, f"static_assert(kMostWarps == {sample_job.MOST_WARPS});")
     shape = FAMILIES["sample_packed"][0]
     sizes = (f"static_assert(kPackedLevels == {sample_job.PACKED_LEVELS});",)

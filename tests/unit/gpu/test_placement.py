@@ -107,6 +107,15 @@ def test_an_array_that_fits_is_one_block(memory: DeviceMemory) -> None:
     assert isinstance(block, Block) and query.used_bytes == 500
 
 
+def test_vectors_may_take_most_of_the_room(memory: DeviceMemory) -> None:
+    """They are read at random, and little else is made beside them."""
+    query = memory.account(1_024)
+    query.expect(10_000, 4, Use.VECTORS)
+    blocks = [query.place(256, "a vector", by_vertex=True) for _ in range(4)]
+    assert [block.device_bytes for block in blocks] == [256, 256, 256, 128]
+    assert query.used_bytes == 1_024 - scratch_bytes(1_024, Use.VECTORS) > 1_024 - scratch_bytes(1_024)
+
+
 def test_accounts_are_charged_for_the_devices_pages_alone(memory: DeviceMemory) -> None:
     query = memory.account(1_000)
     query.expect(10_000, 0)
