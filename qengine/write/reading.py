@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,10 @@ from qengine.exec.common.batch import Batch
 from qengine.exec.common.columns import ArrowColumn, Column, NodeColumn, RelationshipColumn, from_arrow, from_many
 from qengine.exec.common.pipeline import batches, continuing
 from qengine.exec.context import ExecutionContext
+from qengine.exec.scalar.parameters import ordered_values
 from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle
 from qengine.optimizer.lower.subquery import lower_part
+from qengine.optimizer.open_ranges import ByValues, noting_ranges
 from qengine.plan import logical as op
 from qengine.plan import updates as up
 from qengine.plan.columns import columns_of
@@ -48,20 +51,27 @@ class PartPlans:
     """Physical plans of a statement's reading parts, for each version that it ran on and that is still there."""
 
     def __init__(self) -> None:
-        self._plans: Beside[tuple[op.Operator, PhysicalPlan]] = Beside()
+        self._plans: Beside[tuple[op.Operator, PhysicalPlan, ByValues[PhysicalPlan]]] = Beside()
 
-    def of(self, part: op.Operator, store: GraphStore) -> PhysicalPlan:
-        """Return the plan of a part."""
+    def of(self, part: op.Operator, store: GraphStore, params: Mapping[str, Any]) -> PhysicalPlan:
+        """Return the plan of a part, for what ranges leave by values of the statement's parameters."""
         known = self._plans.of(store)
         found = known.get(id(part))
         if found is None or found[0] is not part:
-            columns = columns_of(part)
-            if begins_alone(part):
-                plan = optimizer.plan(op.LogicalPlan(part, columns), store)
-            else:
-                plan = PhysicalPlan(lower_part(part, frozenset(columns), store), columns)
-            found = known[id(part)] = part, plan
-        return found[1]
+            with noting_ranges() as ranges:
+                plan = _plan(part, store)
+            found = known[id(part)] = part, plan, ByValues(ranges)
+        _, plan, by_values = found
+        if not by_values.names:
+            return plan
+        return by_values.of(ordered_values(params, by_values.names), plan, partial(_plan, part, store))
+
+
+def _plan(part: op.Operator, store: GraphStore) -> PhysicalPlan:
+    columns = columns_of(part)
+    if begins_alone(part):
+        return optimizer.plan(op.LogicalPlan(part, columns), store)
+    return PhysicalPlan(lower_part(part, frozenset(columns), store), columns)
 
 
 class PartReader:
@@ -100,7 +110,7 @@ class PartReader:
         if not given or (len(given) <= max(_GIVEN, size // _SHARE) and (self._is_led or size <= _SMALL)):
             return None
         store, context = execution.sealed(), execution.context
-        plan = self._plans.of(self._part, store)
+        plan = self._plans.of(self._part, store, context.parameters)
         batch = self._batch(given if isinstance(given, Table) else Table.of(given), store, context)
         found = continuing(plan.root, store, context)(batch)
         return _table([each.select(plan.columns) for each in found], store)
@@ -119,7 +129,7 @@ class PartReader:
             if size <= _SMALL and (self._is_anchored or size * self._looks(context.parameters) <= _STEPS):
                 return None
         store = execution.sealed()
-        plan = self._plans.of(self._part, store)
+        plan = self._plans.of(self._part, store, context.parameters)
         if shown is not None:
             shown[id(self._part)] = plan
         return plan, store
