@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -23,12 +24,13 @@ from qengine.optimizer.open_ranges import ByValues, noting_ranges
 from qengine.plan import logical as op
 from qengine.plan import updates as up
 from qengine.plan.columns import columns_of
-from qengine.plan.expr import Call, ListOf, Literal, Parameter
+from qengine.plan.expr import Call, HasLabels, ListOf, Literal, Parameter, Property
 from qengine.plan.physical import PhysicalPlan
-from qengine.plan.traverse import free_variables, operators, parameters
+from qengine.plan.traverse import free_variables, nodes_of, operators, parameters
 from qengine.storage.numbers import Numbers
 from qengine.storage.store import GraphStore
 from qengine.storage.variant import concatenate
+from qengine.types import NODE, RELATIONSHIP
 from qengine.write.column_values import Unbatched
 from qengine.write.execution import Execution
 from qengine.write.live import is_known
@@ -86,7 +88,8 @@ class PartReader:
         self.given = next((each.columns for each in operators(part) if isinstance(each, op.Argument)), ())
         self._is_led = self._is_anchored or is_anchored(part, walks=True)
         self._lists = _unwound(part)
-        self._others = parameters(part).keys() - set(self._lists)
+        self._named = parameters(part).keys()
+        self._others = self._named - set(self._lists)
 
     def table(self, overlay: Overlay, execution: Execution) -> Table | None:
         """Return the rows of the part as a table; None where walking takes less."""
@@ -112,7 +115,8 @@ class PartReader:
         store, context = execution.sealed(), execution.context
         plan = self._plans.of(self._part, store, context.parameters)
         batch = self._batch(given if isinstance(given, Table) else Table.of(given), store, context)
-        found = continuing(plan.root, store, context)(batch)
+        with _given_only(self._named, context):
+            found = list(continuing(plan.root, store, context)(batch))
         return _table([each.select(plan.columns) for each in found], store)
 
     def _batch(self, table: Table, store: GraphStore, context: ExecutionContext) -> Batch:
@@ -137,6 +141,17 @@ class PartReader:
     def _looks(self, given: Mapping[str, Any]) -> int:
         """Return how often elements are looked at by walking: as often as there are rows, and items to compare with."""
         return _product(self._lists, given) * max((_length(given.get(name)) for name in self._others), default=1)
+
+
+@contextmanager
+def _given_only(names: Collection[str], context: ExecutionContext) -> Iterator[None]:
+    """Let an execution have these parameters alone meanwhile: each run of a plan converts all that it has."""
+    every = context.parameters
+    context.parameters = {name: every[name] for name in names}
+    try:
+        yield
+    finally:
+        context.parameters = every
 
 
 def begins_alone(part: op.Operator) -> bool:
@@ -169,6 +184,15 @@ def behind_update(operator: op.Operator) -> tuple[op.Operator, up.Update] | None
 def matches(part: op.Operator) -> bool:
     """Tell whether a part matches any pattern."""
     return any(isinstance(each, op.Match) for each in operators(part))
+
+
+def reads_graph(part: op.Operator) -> bool:
+    """Tell whether a part reads anything of a graph: matches a pattern, or looks at elements of its rows."""
+    return any(isinstance(each, op.Match | HasLabels) or _is_of_element(each) for each in nodes_of(part))
+
+
+def _is_of_element(each: Any) -> bool:
+    return isinstance(each, Property) and each.subject.type in (NODE, RELATIONSHIP)
 
 
 def most_rows(part: op.Operator, given: Mapping[str, Any]) -> int:
