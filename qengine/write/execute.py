@@ -140,6 +140,8 @@ def _check_ends(graph: LiveGraph) -> None:
     for numbers, span in graph.deleted_together:
         if _have_relationships(overlay, numbers):
             raise _connected(span)
+    graph.deleted.clear()  # what is committed isn't looked at again by each later part
+    graph.deleted_together.clear()
 
 
 def _have_relationships(overlay: Overlay, nodes: Array) -> bool:

@@ -775,3 +775,14 @@ def test_the_memory_limit_holds_for_patches() -> None:
     with pytest.raises(OutOfMemory):
         graph.query("MATCH (n) SET n.z = n.x", memory_limit=1_500_000)
     assert graph.query("MATCH (n) RETURN count(n.y), count(n.z)").fetchall() == [(100_000, 0)]
+
+
+def test_a_batch_of_transactions_checks_its_own_deletions(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = Graph.from_records([{"id": k, "labels": ["P"]} for k in range(40)], [{"type": "R", "start": 0, "end": 1}])
+    asked: list[str] = []
+    monkeypatch.setattr(overlay.Overlay, "has_relationships", noted(overlay.Overlay.has_relationships, asked))
+    call = "MATCH (n:P) CALL (n) {{ {} }} IN TRANSACTIONS OF {} ROWS ON ERROR CONTINUE"
+    graph.query(call.format("DELETE n", 1))
+    assert (graph.query("MATCH (n) RETURN count(n)").value(), len(asked)) == (2, 40)
+    graph.query(call.format("OPTIONAL MATCH (n)-[r]-() DELETE r, n", 2))
+    assert (graph.query("MATCH (n) RETURN count(n)").value(), len(asked)) == (0, 42)
