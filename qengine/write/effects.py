@@ -76,6 +76,32 @@ def are_apart(parts: Sequence[Effects | None]) -> bool:
     return True
 
 
+def deletes_what_it_finds(parts: Sequence[op.Operator | up.Step | Expr]) -> bool:
+    """Tell whether a body finds single relationships and deletes these, and perhaps nodes of its rows.
+
+    Row by row it doesn't find again what it has deleted, which a second deletion leaves as it is. Nodes of rows are
+    deleted whatever is found only where the pattern is optional.
+    """
+    if not parts or not isinstance(parts[0], op.Match) or not isinstance(parts[-1], up.Delete):
+        return False
+    graph = parts[0].graph
+    if len(graph.relationships) != 1 or graph.paths:
+        return False
+    (edge,) = graph.relationships
+    plain = edge.hops is None and not edge.bound and {each.name for each in graph.nodes} == {edge.start, edge.end}
+    names = {edge.name, *(each.name for each in graph.nodes if each.bound and parts[0].optional)}
+    conditions = chain(graph.predicates, edge.predicates, *(each.predicates for each in graph.nodes))
+    return (
+        plain
+        and all(map(is_repeatable, conditions))
+        and all(
+            isinstance(step, up.Delete)
+            and all(isinstance(each, Variable) and each.name in names for each in step.subjects)
+            for step in parts[1:]
+        )
+    )
+
+
 def _meet(some: frozenset[str], others: frozenset[str]) -> bool:
     if not some.isdisjoint(others):
         return True
