@@ -109,8 +109,11 @@ class PartReader:
         Unbatched
             Where rows have elements that there aren't any more.
         """
+        count = len(given)
+        if not count or (count <= _GIVEN and self._is_led):
+            return None
         size = overlay.base.size + overlay.touched
-        if not given or (len(given) <= max(_GIVEN, size // _SHARE) and (self._is_led or size <= _SMALL)):
+        if count <= max(_GIVEN, size // _SHARE) and (self._is_led or size <= _SMALL):
             return None
         store, context = execution.sealed(), execution.context
         plan = self._plans.of(self._part, store, context.parameters)
