@@ -131,7 +131,7 @@ def bounds_of(predicate: Expr) -> list[tuple[str, str, Expr]] | None:
         case Call(name="STARTS WITH", args=(Property(subject=Variable(), key=key), Literal() | Parameter() as text)):
             return [(key, "STARTS WITH", text)]
         case Comparison(ops=ops, args=args) if set(ops) <= TURNED.keys():
-            found = []
+            found: list[tuple[str, str, Expr]] = []
             for op, left, right in zip(ops, args, args[1:], strict=False):
                 match left, right:
                     case Property(subject=Variable(), key=key), Literal() | Parameter() | Call():

@@ -163,8 +163,8 @@ def _matched(graph: QueryGraph, given: Given) -> Effects | None:
         reads |= {_ANY_TYPE, *(f"{_TYPE} {name}" for name in names_in(edge.types) or ())}
         if not names_in(edge.types):
             reads.add(_TYPE)
-    own = (each.predicates for each in (*graph.nodes, *edges))
-    conditions = chain(graph.predicates, *own, *(edge.inner for edge in edges))
+    own = ((*edge.predicates, *edge.inner) for edge in edges)
+    conditions = chain(graph.predicates, *(node.predicates for node in graph.nodes), *own)
     return _together((Effects(frozenset(reads)), _reading(conditions, given)))
 
 

@@ -491,7 +491,8 @@ class _Compiler(Compiler):
         graph = operator.graph
         new = graph.variables()
         mentioned = {each.name for each in nodes_of(graph) if isinstance(each, Variable)}
-        mentioned.update(each.name for each in (*graph.nodes, *graph.relationships) if each.bound)
+        mentioned.update(node.name for node in graph.nodes if node.bound)
+        mentioned.update(edge.name for edge in graph.relationships if edge.bound)
         given = tuple(sorted(mentioned.intersection(columns_of(operator.input))))
         reader = PartReader(replace(operator, input=op.Argument((*given, _PLACE))), self._parts)
 
