@@ -15,6 +15,7 @@ from qengine.plan.physical import PhysicalPlan
 
 if TYPE_CHECKING:
     from qengine.exec.choice import LargestSearch
+    from qengine.optimizer.open_ranges import ByValues
     from qengine.plan.read_set import ReadSet
     from qengine.storage.later import Later
     from qengine.write.reading import PartPlans
@@ -56,7 +57,7 @@ class Planned:
     None where the plan was made for this text. ``parts``: of a statement that changes the graph, the plans of what it
     reads first; None for one that only reads. ``compared``: parameters whose values may be of types that no property
     compared with them has; ``told``: of which this was logged. ``reads``: what of a graph it reads, None where that may
-    be anything.
+    be anything. ``by_values``: plans for what ranges of parameters leave, None where it has none.
     """
 
     text: str
@@ -72,6 +73,7 @@ class Planned:
     compared: tuple[ComparedParameter, ...] = ()
     told: set[str] = field(default_factory=set)
     reads: Later[ReadSet | None] | None = None
+    by_values: ByValues[Planned] | None = None
 
     def at(self, error: QengineError) -> QengineError:
         """Fill in the text of an error that the plan has raised, with the place in it, and return the error itself."""

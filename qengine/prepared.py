@@ -120,13 +120,16 @@ class Prepared:
         from qengine.explain import Explanation
 
         statements, planned = known_plan
+        planned, seconds = statements.for_values(planned, params, context)
+        self._planning_seconds += seconds
         if (known := planned.devices.get(device)) is None:
             known = planned.devices[device] = chosen_device(device, planned)
         chosen, reason = known
         if chosen == "gpu":
             context.gpus = asked_device(device)[1]
             planned, seconds = statements.on_gpu(planned, context, self._cardinalities)
-            self._planning_seconds += seconds
+            planned, more = statements.for_values(planned, params, context, gpu=True)
+            self._planning_seconds += seconds + more
         plan = planned.physical
         assert plan is not None
         if device == "reference":

@@ -13,8 +13,8 @@ which are those of the text that it was made for.
 Statements that change the graph share what they are bound to, where all that they read is found by the values of
 properties: nothing else of it is planned beforehand (``update_plans``).
 
-Statements with warnings, EXPLAIN, PROFILE, given cardinalities and the reference executor share nothing, nor do texts
-of very many tokens.
+Statements with warnings, ranges of parameters, EXPLAIN, PROFILE, given cardinalities and the reference executor share
+nothing, nor do texts of very many tokens.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ class SharedPlans:
         values = {slot.name: slot.value(cut) for slot in slots.values()}
         if not slots or None in values.values() or planned.notices or statement.explain is not None:
             return
-        if values.keys() & planned.parameters.keys():
+        if values.keys() & planned.parameters.keys() or planned.by_values is not None:
             return
         with peeking(values) as peeks:
             shared = plan_again({span: slot.name for span, slot in slots.items()})

@@ -6,6 +6,7 @@ import math
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
@@ -125,14 +126,29 @@ class Statements:
         if scanned is not None and (shared := self._shared.find(scanned, gpu)) is not None:
             return shared, 0.0
         begin = time.perf_counter()
-        from qengine.optimizer.target import for_gpu
-
-        with planning(text, context.check_planning), limited_by(context), gc_paused(), for_gpu(wanted=gpu):
+        with _planning(text, context, gpu):
             planned = self._planned_anew(text, scanned, reference, cardinalities, context, explaining, gpu)
         seconds = time.perf_counter() - begin
         if planned.notices and not (reference or gpu or quiet):  # which are planned beside another
             log(planned.notices)
         return self._kept.plans.get(key, lambda: planned), seconds
+
+    def for_values(
+        self, planned: Planned, params: Mapping[str, Any] | None, context: ExecutionContext, *, gpu: bool = False
+    ) -> tuple[Planned, float]:
+        """Return a statement as it is planned for what ranges leave by values of its parameters; else as ``plan``."""
+        if planned.by_values is None or not isinstance(params, Mapping):
+            return planned, 0.0
+        from qengine.exec.scalar.parameters import ordered_values
+
+        begin = time.perf_counter()
+
+        def make() -> Planned:
+            with _planning(planned.text, context, gpu):
+                return self._planned(one_statement(planned.text), planned.text, False, {}, context)
+
+        found = planned.by_values.of(ordered_values(params, planned.by_values.names), planned, make)
+        return found, time.perf_counter() - begin
 
     def kept_plan(self, text: str) -> Planned | None:
         """Return what a statement was planned to, None where no plan is kept."""
@@ -187,6 +203,7 @@ class Statements:
         from qengine import optimizer
         from qengine.binder import bind
         from qengine.exec.choice import largest_search
+        from qengine.optimizer.open_ranges import ByValues, noting_ranges
         from qengine.syntax.checks import updates
 
         if updates(statement.body):  # is carried out by views; here it is only shown
@@ -199,7 +216,8 @@ class Statements:
             from qengine.cardinalities import apply_cardinality_hints
 
             logical, notices = apply_cardinality_hints(logical, cardinalities, self.store, notices, context)
-        physical = None if reference else optimizer.plan(logical, self.store)
+        with noting_ranges() as ranges:
+            physical = None if reference else optimizer.plan(logical, self.store)
         if physical is not None and statement.hints:
             notices = (*notices, *optimizer.unused_hints(bound.hints, physical))
         may_have = lifted or "$" in text or statement.remarks  # {name} is a parameter, too
@@ -207,8 +225,9 @@ class Statements:
         names = parameters(logical.root) if may_have else {}
         largest = None if physical is None else largest_search(physical)
         planned = Planned(
-            text, logical, physical, notices, names, largest, compared=bound.compared, reads=reads_of(bound.plan)
-        )
+            text, logical, physical, notices, names, largest, compared=bound.compared, reads=reads_of(bound.plan),
+            by_values=ByValues(ranges) if ranges and not cardinalities else None,
+        )  # fmt: skip
         self._kept.note(planned)
         return planned
 
@@ -304,6 +323,15 @@ class Statements:
         from qengine.exec.common.pipeline import run
 
         return run(planned.physical, self.store, context)
+
+
+@contextmanager
+def _planning(text: str, context: ExecutionContext, gpu: bool) -> Iterator[None]:
+    """Plan a text meanwhile, within the limits of its statement."""
+    from qengine.optimizer.target import for_gpu
+
+    with planning(text, context.check_planning), limited_by(context), gc_paused(), for_gpu(wanted=gpu):
+        yield
 
 
 def _are_cardinalities(given: object) -> bool:

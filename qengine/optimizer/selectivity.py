@@ -14,6 +14,7 @@ from qengine._frozen import record
 from qengine.catalog.values import ValueSummary
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.memory import memory
+from qengine.optimizer.open_ranges import bounds_of, note_ranges
 from qengine.optimizer.peeking import Assumption, counts_rare, peeked
 from qengine.optimizer.value_shares import RANGE, UNKNOWN, ValueRange, equal, known_value, nulls, with_text
 from qengine.plan.expr import Call, Comparison, Expr, ListOf, Literal, Logical, Parameter, Property, Variable
@@ -25,7 +26,6 @@ _EQUALITY, _OTHER = 0.1, 0.5
 
 _FEW = 64.0  # nodes: of fewer a sample says little
 _ITEMS = 10  # of a list that isn't known
-_TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
 def selectivity(predicates: Sequence[Expr], catalog: CatalogView, entity: str, owners: LabelExpr | None) -> float:
@@ -49,6 +49,7 @@ def selectivity(predicates: Sequence[Expr], catalog: CatalogView, entity: str, o
 
 def _selectivity(predicates: Sequence[Expr], catalog: CatalogView, entity: str, owners: LabelExpr | None) -> float:
     peeks = peeked()
+    note_ranges(predicates, catalog, entity, owners)
     if peeks is None:
         alone = _Share(catalog, entity, owners)
         return alone.counted(predicates, alone.together(predicates))
@@ -248,18 +249,10 @@ class _Share:
 
     def bounds(self, predicate: Expr) -> list[tuple[str, str, Any]] | None:
         """Return the property, the operator and the bound of each part of a chain of comparisons; None for others."""
-        if not isinstance(predicate, Comparison) or not set(predicate.ops) <= _TURNED.keys():
+        if not isinstance(predicate, Comparison):
             return None
-        found = []
-        for op, left, right in zip(predicate.ops, predicate.args, predicate.args[1:], strict=False):
-            match left, right:
-                case Property(subject=Variable(), key=key), Literal() | Parameter() | Call():
-                    found.append((key, op, self.value(right)))
-                case Literal() | Parameter() | Call(), Property(subject=Variable(), key=key):
-                    found.append((key, _TURNED[op], self.value(left)))
-                case _:
-                    return None
-        return None if any(value is None for _, _, value in found) else found
+        found = [(key, op, self.value(bound)) for key, op, bound in bounds_of(predicate) or ()]
+        return None if not found or any(value is None for _, _, value in found) else found
 
     def items(self, items: Expr) -> list[Any]:
         """Return the different values of a list, as ``value`` does; of one that isn't known as many as is usual."""

@@ -26,6 +26,8 @@ _LAST = chr(0x10FFFF)
 _AROUND = 2  # bounds on either side of a value, between which the values are taken to be as frequent: one is chance
 _DENSE = 0.5  # of the integers between the least and the greatest uncommon value, those that are values
 
+_PLAIN = frozenset((int, float, str, bool))
+
 _TEMPORAL = {"date": "Date", "localdatetime": "LocalDateTime", "datetime": "DateTime", "localtime": "LocalTime"}
 """Functions that make an ordered value of a text, and the classes of these in ``qengine.temporal.values``."""
 
@@ -55,13 +57,17 @@ class ValueRange:
 
     def share(self, found: ValueSummary) -> float:
         """Return the share of the elements whose value is in the range."""
-        known = [bound for bound in (self.low, self.high) if bound is not None]
-        if not all(_comparable(found.minimum, value) for value, _ in known):
+        low, high = self.low, self.high
+        if not (low is None or _comparable(found.minimum, low[0])):
             return 0.0
-        share = sum(share for value, share in found.common if self.holds(value))
-        rest = 1.0 - sum(share for _, share in found.common)
-        below = 1.0 if self.high is None else _below(found, *self.high)
-        above = 0.0 if self.low is None else _below(found, self.low[0], not self.low[1])
+        if not (high is None or _comparable(found.minimum, high[0])):
+            return 0.0
+        share, rest = 0.0, 1.0
+        for value, one in found.common:
+            rest -= one
+            share += one if self.holds(value) else 0.0
+        below = 1.0 if high is None else _below(found, *high)
+        above = 0.0 if low is None else _below(found, low[0], not low[1])
         share += rest * max(0.0, below - above)
         return share * RANGE**self.unknown * (1.0 - nulls(found))
 
@@ -97,6 +103,8 @@ def _temporal(name: str, text: str) -> Any:
 
 
 def _comparable(one: Any, other: Any) -> bool:
+    if type(one) is type(other) and type(one) in _PLAIN:
+        return True
     numbers = (int, float)
     if isinstance(one, numbers) and isinstance(other, numbers):
         return isinstance(one, bool) == isinstance(other, bool)

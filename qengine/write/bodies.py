@@ -70,17 +70,18 @@ class Bodies:
 
         return self._attempted((step.items, *step.steps), run)
 
-    def called(self, step: up.CallSubquery, steps: _Compile) -> Body | None:
+    def called(self, step: up.CallSubquery, steps: _Compile, match: Callable[[op.Match], Body]) -> Body | None:
         """Return what runs the plan of a ``CALL`` for a table, and gives its rows; None where it has other parts.
 
-        ``steps``: compiles those of updates, given values that rows have.
+        ``steps``: compiles those of updates, given values that rows have. ``match``: what finds a pattern for a table,
+        row after row.
         """
         runs: list[tuple[Body, bool]] = []
         parts: list[_Part] = []
         plan: op.Operator = step.plan
         size = [0]  # rows that it is called for
         while not isinstance(plan, op.Argument):
-            run = None if _renames(plan, step.outer) else self._operator(plan, steps, size)
+            run = None if _renames(plan, step.outer) else self._operator(plan, steps, match, size)
             if run is None:
                 return None
             runs.insert(0, (run, isinstance(plan, op.Aggregate)))
@@ -109,11 +110,13 @@ class Bodies:
 
     def _attempted(self, parts: Sequence[_Part | Expr], run: Body) -> Body:
         """Return what runs a body, if its parts are apart, and takes back what it has done where that fails."""
+        whole = effects.deletes_what_it_finds(parts)
 
         def attempt(table: Table) -> Table:
             plain = frozenset(name for name, column in table.columns.items() if _is_plain(column))
             given = effects.Given(plain, partial(self._keys, table))
-            if not effects.are_apart([effects.effects_of(each, given) for each in parts]):
+            apart = whole or effects.are_apart([effects.effects_of(each, given) for each in parts])
+            if not apart:
                 raise Unbatched
             with whole_or_nothing(self._overlay):
                 return run(table)
@@ -131,7 +134,9 @@ class Bodies:
 
     # ------------------------------------------------------------ operators
 
-    def _operator(self, plan: op.Operator, steps: _Compile, size: Sequence[int]) -> Body | None:
+    def _operator(
+        self, plan: op.Operator, steps: _Compile, match: Callable[[op.Match], Body], size: Sequence[int]
+    ) -> Body | None:
         """Return what carries out an operator, given the rows of its input; None for others.
 
         ``size``: how many rows the body is called for, by then.
@@ -144,13 +149,15 @@ class Bodies:
             case op.Aggregate(weight=None):
                 return lambda table: self._aggregated(plan, table, size[0])
             case op.Match():
-                return self._batches.match(plan)
+                return self._batches.match(plan) or match(plan)
             case op.Unwind(expr=expr, name=name):
                 return lambda table: self._expanded(table, self._evaluated(expr, table), name)
             case op.Filter(predicate=predicate):
                 return lambda table: table.take(_places_of_true(self._evaluated(predicate, table)))
             case op.Project(items=items):
                 return lambda table: self._projected(items, table)
+            case op.Distinct():
+                return lambda table: table.take(_first_places(table))
         return None
 
     def _with_values(self, table: Table, ahead: Iterable[Ahead]) -> Table:
@@ -199,11 +206,14 @@ class Bodies:
     def _evaluated(self, expr: Expr, table: Table) -> list[Any]:
         with suppress(Unbatched):
             return self._batches.values.of(expr, table)
-        evaluate, found = compile(expr, self._env), []
+        with suppress(Unbatched):
+            found = self._batches.values.of_elements(expr, table)
+            return found if isinstance(found, list) else found.values()
+        evaluate, values = compile(expr, self._env), []
         for row in table.rows():
             self._held.check()
-            found.append(evaluate(row))
-        return found
+            values.append(evaluate(row))
+        return values
 
     def _expanded(self, table: Table, lists: Iterable[Any], name: str) -> Table:
         """Return each row once for each item of its list, as a column; none for null."""
@@ -254,6 +264,14 @@ def _is_named(expr: Expr, name: str) -> bool:
 
 def _places_of_true(values: Iterable[Any]) -> Array:
     return np.array([place for place, value in enumerate(values) if value is True], np.int64)
+
+
+def _first_places(table: Table) -> Array:
+    """Return where each different row stands first."""
+    places: dict[Any, int] = {}
+    for place, values in enumerate(zip(*map(table.values, table.columns), strict=True)):
+        places.setdefault(row_key(values), place)
+    return np.array(list(places.values()), np.int64)
 
 
 def _is_plain(column: Column) -> bool:

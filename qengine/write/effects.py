@@ -7,13 +7,14 @@ reads what another one changes, and no two settle the same: whether an element i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 
 from qengine._frozen import frozen
 from qengine.exec.scalar.entities import ENTITIES
 from qengine.plan import logical as op
 from qengine.plan import updates as up
 from qengine.plan.expr import Call, Expr, MapOf, Property, Variable
-from qengine.plan.pattern import LabelExpr
+from qengine.plan.pattern import LabelExpr, QueryGraph
 from qengine.plan.traverse import free_variables, is_repeatable, preorder
 from qengine.write.ahead import SIMPLE
 from qengine.write.batch_merge import merged
@@ -24,7 +25,7 @@ _ALL = "*"  # in place of a property's key: any
 _FIXED = frozenset(("nodes", "relationships", "length", "id", "elementid"))  # functions of what never changes
 _KEY = "key"
 _NODES = "nodes"  # which there are; with a name behind it those of a label
-_TYPE = "type"  # with a name behind it: which relationships of it there are
+_TYPE = "type"  # which relationships there are; with a name behind it those of a type
 _ANY_TYPE = "a type that an expression names"
 _ANY_LABEL = "a label that an expression names"
 _NAMED_LABEL = "a label that the text names"
@@ -75,6 +76,32 @@ def are_apart(parts: Sequence[Effects | None]) -> bool:
     return True
 
 
+def deletes_what_it_finds(parts: Sequence[op.Operator | up.Step | Expr]) -> bool:
+    """Tell whether a body finds single relationships and deletes these, and perhaps nodes of its rows.
+
+    Row by row it doesn't find again what it has deleted, which a second deletion leaves as it is. Nodes of rows are
+    deleted whatever is found only where the pattern is optional.
+    """
+    if not parts or not isinstance(parts[0], op.Match) or not isinstance(parts[-1], up.Delete):
+        return False
+    graph = parts[0].graph
+    if len(graph.relationships) != 1 or graph.paths:
+        return False
+    (edge,) = graph.relationships
+    plain = edge.hops is None and not edge.bound and {each.name for each in graph.nodes} == {edge.start, edge.end}
+    names = {edge.name, *(each.name for each in graph.nodes if each.bound and parts[0].optional)}
+    conditions = chain(graph.predicates, edge.predicates, *(each.predicates for each in graph.nodes))
+    return (
+        plain
+        and all(map(is_repeatable, conditions))
+        and all(
+            isinstance(step, up.Delete)
+            and all(isinstance(each, Variable) and each.name in names for each in step.subjects)
+            for step in parts[1:]
+        )
+    )
+
+
 def _meet(some: frozenset[str], others: frozenset[str]) -> bool:
     if not some.isdisjoint(others):
         return True
@@ -96,7 +123,7 @@ def effects_of(part: op.Operator | up.Step | Expr, given: Given) -> Effects | No
     ``given``: what is known of the rows.
     """
     match part:
-        case op.Argument():
+        case op.Argument() | op.Distinct():
             return Effects()
         case op.Filter(predicate=expr) | op.Unwind(expr=expr):
             return _reading((expr,), given)
@@ -108,7 +135,7 @@ def effects_of(part: op.Operator | up.Step | Expr, given: Given) -> Effects | No
         case op.Match(graph=graph):
             nodes = keyed_nodes(graph)
             if nodes is None:
-                return None
+                return _matched(graph, given)
             found = [_reading((value for _, value in node.keys), given) for node in nodes]
             found += [Effects(_looked_for(node.labels, dict(node.keys))) for node in nodes]
             return _together(found)
@@ -120,6 +147,25 @@ def effects_of(part: op.Operator | up.Step | Expr, given: Given) -> Effects | No
         case op.Operator():
             return None
     return _reading((part,), given)
+
+
+def _matched(graph: QueryGraph, given: Given) -> Effects | None:
+    """Return the effects of finding a pattern; None for paths of which some are selected, or parts are repeated."""
+    edges = graph.relationships
+    if graph.paths or any(edge.repetition is not None or edge.chain is not None for edge in edges):
+        return None
+    ends = {end for edge in edges for end in (edge.start, edge.end)}
+    reads: set[str] = set()
+    for node in graph.nodes:
+        if node.labels is not None or not (node.bound or node.name in ends):
+            reads |= _looked_for(node.labels, ())
+    for edge in edges:
+        reads |= {_ANY_TYPE, *(f"{_TYPE} {name}" for name in names_in(edge.types) or ())}
+        if not names_in(edge.types):
+            reads.add(_TYPE)
+    own = ((*edge.predicates, *edge.inner) for edge in edges)
+    conditions = chain(graph.predicates, *(node.predicates for node in graph.nodes), *own)
+    return _together((Effects(frozenset(reads)), _reading(conditions, given)))
 
 
 def _of_step(step: up.Step, given: Given) -> Effects | None:
@@ -182,7 +228,7 @@ def _made(element: up.NewElement, given: Given) -> Effects | None:
         changes = [_NODES, *_labelled(element.labels), *([_ANY_LABEL] if named else [])]
     else:
         named = (element.dynamic,)
-        changes = [f"{_TYPE} {element.type}" if element.dynamic is None else _ANY_TYPE]
+        changes = [_TYPE, f"{_TYPE} {element.type}" if element.dynamic is None else _ANY_TYPE]
     read = tuple(each for each in (map, *named) if each is not None)
     return _together((_reading(read, given), Effects(frozenset(), frozenset(changes))))
 

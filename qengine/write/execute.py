@@ -9,7 +9,10 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from qengine.errors import ExecutionError, QengineError, ResourceError, Span, Unsupported
+import numpy as np
+import pyarrow as pa
+
+from qengine.errors import ExecutionError, OutOfMemory, QengineError, ResourceError, Span, Unsupported
 from qengine.exec.common.csv_blocks import rows_of_file
 from qengine.exec.context import ExecutionContext, OperatorStats
 from qengine.exec.memory import MemoryAccount
@@ -21,6 +24,7 @@ from qengine.plan import logical as op
 from qengine.plan import updates as up
 from qengine.plan.columns import columns_of
 from qengine.plan.expr import Variable
+from qengine.plan.traverse import nodes_of
 from qengine.storage.arrays import Array
 from qengine.storage.store import GraphStore
 from qengine.write.ahead import Ahead, values_ahead
@@ -31,11 +35,12 @@ from qengine.write.execution import Execution
 from qengine.write.key_lookup import few_rows
 from qengine.write.live import LiveEnvironment, LiveGraph
 from qengine.write.overlay import Overlay
-from qengine.write.reading import PartPlans, PartReader, begins_alone, behind_update, matches
+from qengine.write.reading import PartPlans, PartReader, begins_alone, behind_update, matches, reads_graph
 from qengine.write.rules import check_touched
 from qengine.write.steps import Given, Held, StepCompiler, enough
-from qengine.write.table import Rows, Table, as_rows
+from qengine.write.table import Plain, Rows, Table, as_rows
 
+_PLACE = " place"  # a column: of which row of a table a row is
 _ROW = 300  # bytes that a row takes, as a dictionary
 _CHANGE = 200  # and each change that is noted to be taken back, with what is new in it
 _NONE: Any = None  # in place of an execution, between two of them
@@ -135,6 +140,8 @@ def _check_ends(graph: LiveGraph) -> None:
     for numbers, span in graph.deleted_together:
         if _have_relationships(overlay, numbers):
             raise _connected(span)
+    graph.deleted.clear()  # what is committed isn't looked at again by each later part
+    graph.deleted_together.clear()
 
 
 def _have_relationships(overlay: Overlay, nodes: Array) -> bool:
@@ -318,7 +325,7 @@ class _Compiler(Compiler):
     def _behind(self, operator: op.Operator) -> Callable[[Row], Given] | None:
         """Return what gives the rows of what goes on from those of an update: the engine's where these are many."""
         found = behind_update(operator) if self._parts is not None and self._context.profile is None else None
-        if found is None or id(found[1]) in self._handed or not matches(found[0]):
+        if found is None or id(found[1]) in self._handed or not reads_graph(found[0]):
             return None
         assert self._parts is not None
         reader = PartReader(found[0], self._parts)
@@ -474,7 +481,42 @@ class _Compiler(Compiler):
 
     def _whole_body(self, step: up.CallSubquery) -> Body | None:
         profiled = self._context.profile is not None
-        return None if profiled or self._parts is None else self._steps.bodies.called(step, self._steps.all)
+        if profiled or self._parts is None:
+            return None
+        return self._steps.bodies.called(step, self._steps.all, self._matched)
+
+    def _matched(self, operator: op.Match) -> Body:
+        """Return what gives a table's rows with the embeddings of a pattern, row after row, as the engine finds it."""
+        assert self._parts is not None
+        graph = operator.graph
+        new = graph.variables()
+        mentioned = {each.name for each in nodes_of(graph) if isinstance(each, Variable)}
+        mentioned.update(node.name for node in graph.nodes if node.bound)
+        mentioned.update(edge.name for edge in graph.relationships if edge.bound)
+        given = tuple(sorted(mentioned.intersection(columns_of(operator.input))))
+        reader = PartReader(replace(operator, input=op.Argument((*given, _PLACE))), self._parts)
+
+        def run(table: Table) -> Table:
+            live = self._live
+            if live.deleted or live.deleted_together:  # relationships of those may have no end, until the end
+                raise Unbatched
+            columns = {name: table.columns[name] for name in given}
+            columns[_PLACE] = Plain(pa.array(np.arange(len(table))))
+            try:
+                found = reader.continued(Table(len(table), columns), live.overlay, self._execution)
+            except (Unsupported, ExecutionError, OutOfMemory):  # row by row holds less; an error has its place there
+                raise Unbatched from None
+            if found is None:
+                raise Unbatched
+            places = np.array(found.values(_PLACE) if len(found) else (), np.int64)
+            order = np.argsort(places, kind="stable")
+            found = self._held.together(found.take(order))
+            table = table.take(places[order])
+            for name in new:
+                table = table.with_column(name, found.columns[name] if len(found) else [])
+            return table
+
+        return run
 
     def _in_batches(self, step: up.CallSubquery, by_row: Callable[[Rows], Rows]) -> Callable[[Rows], Rows]:
         assert step.batch is not None

@@ -427,7 +427,7 @@ class LiveGraph(WalkedVersion[Overlay]):
 
     def __init__(self, overlay: Overlay) -> None:
         super().__init__(overlay)
-        #: Numbers of the nodes that DELETE has named in this statement, each with where it stands in the text.
+        #: Nodes (numbers) that DELETE has named in this transaction of the statement, each with its place in the text.
         self.deleted: dict[int, Span | None] = {}
         #: And of many that it has deleted at once.
         self.deleted_together: list[tuple[Array, Span | None]] = []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,17 +17,20 @@ from qengine.exec.common.batch import Batch
 from qengine.exec.common.columns import ArrowColumn, Column, NodeColumn, RelationshipColumn, from_arrow, from_many
 from qengine.exec.common.pipeline import batches, continuing
 from qengine.exec.context import ExecutionContext
+from qengine.exec.scalar.parameters import ordered_values
 from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle
 from qengine.optimizer.lower.subquery import lower_part
+from qengine.optimizer.open_ranges import ByValues, noting_ranges
 from qengine.plan import logical as op
 from qengine.plan import updates as up
 from qengine.plan.columns import columns_of
-from qengine.plan.expr import Call, ListOf, Literal, Parameter
+from qengine.plan.expr import Call, HasLabels, ListOf, Literal, Parameter, Property
 from qengine.plan.physical import PhysicalPlan
-from qengine.plan.traverse import free_variables, operators, parameters
+from qengine.plan.traverse import free_variables, nodes_of, operators, parameters
 from qengine.storage.numbers import Numbers
 from qengine.storage.store import GraphStore
 from qengine.storage.variant import concatenate
+from qengine.types import NODE, RELATIONSHIP
 from qengine.write.column_values import Unbatched
 from qengine.write.execution import Execution
 from qengine.write.live import is_known
@@ -48,20 +53,27 @@ class PartPlans:
     """Physical plans of a statement's reading parts, for each version that it ran on and that is still there."""
 
     def __init__(self) -> None:
-        self._plans: Beside[tuple[op.Operator, PhysicalPlan]] = Beside()
+        self._plans: Beside[tuple[op.Operator, PhysicalPlan, ByValues[PhysicalPlan]]] = Beside()
 
-    def of(self, part: op.Operator, store: GraphStore) -> PhysicalPlan:
-        """Return the plan of a part."""
+    def of(self, part: op.Operator, store: GraphStore, params: Mapping[str, Any]) -> PhysicalPlan:
+        """Return the plan of a part, for what ranges leave by values of the statement's parameters."""
         known = self._plans.of(store)
         found = known.get(id(part))
         if found is None or found[0] is not part:
-            columns = columns_of(part)
-            if begins_alone(part):
-                plan = optimizer.plan(op.LogicalPlan(part, columns), store)
-            else:
-                plan = PhysicalPlan(lower_part(part, frozenset(columns), store), columns)
-            found = known[id(part)] = part, plan
-        return found[1]
+            with noting_ranges() as ranges:
+                plan = _plan(part, store)
+            found = known[id(part)] = part, plan, ByValues(ranges)
+        _, plan, by_values = found
+        if not by_values.names:
+            return plan
+        return by_values.of(ordered_values(params, by_values.names), plan, partial(_plan, part, store))
+
+
+def _plan(part: op.Operator, store: GraphStore) -> PhysicalPlan:
+    columns = columns_of(part)
+    if begins_alone(part):
+        return optimizer.plan(op.LogicalPlan(part, columns), store)
+    return PhysicalPlan(lower_part(part, frozenset(columns), store), columns)
 
 
 class PartReader:
@@ -76,7 +88,8 @@ class PartReader:
         self.given = next((each.columns for each in operators(part) if isinstance(each, op.Argument)), ())
         self._is_led = self._is_anchored or is_anchored(part, walks=True)
         self._lists = _unwound(part)
-        self._others = parameters(part).keys() - set(self._lists)
+        self._named = parameters(part).keys()
+        self._others = self._named - set(self._lists)
 
     def table(self, overlay: Overlay, execution: Execution) -> Table | None:
         """Return the rows of the part as a table; None where walking takes less."""
@@ -96,13 +109,17 @@ class PartReader:
         Unbatched
             Where rows have elements that there aren't any more.
         """
+        count = len(given)
+        if not count or (count <= _GIVEN and self._is_led):
+            return None
         size = overlay.base.size + overlay.touched
-        if not given or (len(given) <= max(_GIVEN, size // _SHARE) and (self._is_led or size <= _SMALL)):
+        if count <= max(_GIVEN, size // _SHARE) and (self._is_led or size <= _SMALL):
             return None
         store, context = execution.sealed(), execution.context
-        plan = self._plans.of(self._part, store)
+        plan = self._plans.of(self._part, store, context.parameters)
         batch = self._batch(given if isinstance(given, Table) else Table.of(given), store, context)
-        found = continuing(plan.root, store, context)(batch)
+        with _given_only(self._named, context):
+            found = list(continuing(plan.root, store, context)(batch))
         return _table([each.select(plan.columns) for each in found], store)
 
     def _batch(self, table: Table, store: GraphStore, context: ExecutionContext) -> Batch:
@@ -119,7 +136,7 @@ class PartReader:
             if size <= _SMALL and (self._is_anchored or size * self._looks(context.parameters) <= _STEPS):
                 return None
         store = execution.sealed()
-        plan = self._plans.of(self._part, store)
+        plan = self._plans.of(self._part, store, context.parameters)
         if shown is not None:
             shown[id(self._part)] = plan
         return plan, store
@@ -127,6 +144,17 @@ class PartReader:
     def _looks(self, given: Mapping[str, Any]) -> int:
         """Return how often elements are looked at by walking: as often as there are rows, and items to compare with."""
         return _product(self._lists, given) * max((_length(given.get(name)) for name in self._others), default=1)
+
+
+@contextmanager
+def _given_only(names: Collection[str], context: ExecutionContext) -> Iterator[None]:
+    """Let an execution have these parameters alone meanwhile: each run of a plan converts all that it has."""
+    every = context.parameters
+    context.parameters = {name: every[name] for name in names}
+    try:
+        yield
+    finally:
+        context.parameters = every
 
 
 def begins_alone(part: op.Operator) -> bool:
@@ -159,6 +187,15 @@ def behind_update(operator: op.Operator) -> tuple[op.Operator, up.Update] | None
 def matches(part: op.Operator) -> bool:
     """Tell whether a part matches any pattern."""
     return any(isinstance(each, op.Match) for each in operators(part))
+
+
+def reads_graph(part: op.Operator) -> bool:
+    """Tell whether a part reads anything of a graph: matches a pattern, or looks at elements of its rows."""
+    return any(isinstance(each, op.Match | HasLabels) or _is_of_element(each) for each in nodes_of(part))
+
+
+def _is_of_element(each: Any) -> bool:
+    return isinstance(each, Property) and each.subject.type in (NODE, RELATIONSHIP)
 
 
 def most_rows(part: op.Operator, given: Mapping[str, Any]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from qengine import Graph
 from qengine.exec.common import access as runtime_access
 from qengine.exec.common.masks import Masks
 from qengine.exec.common.value_index import SortedIndex
-from qengine.optimizer import access
+from qengine.optimizer import access, open_ranges
 from qengine.optimizer.lower import bound_edges
 from qengine.temporal import Date, LocalDateTime, LocalTime
 
@@ -87,6 +88,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let indexes be used however few nodes there are, and however many they find."""
     monkeypatch.setattr(access, "LEAST_ROWS", 0)
     monkeypatch.setattr(access, "FEW", 0)
+    monkeypatch.setattr(open_ranges, "LEAST", 1)
     monkeypatch.setattr(bound_edges, "LEAST_ROWS", 0)
     monkeypatch.setattr(bound_edges, "_SEARCH", inf)
     monkeypatch.setattr("qengine.exec.common.access.FEW", 1)
@@ -394,3 +396,33 @@ def test_relationships_are_scanned_where_a_search_takes_longer(monkeypatch: pyte
         assert ("RelationshipScan" in str(graph.explain(text))) == scanned, condition
         for _ in range(3):
             assert graph.query(text, device="cpu").value() == np.count_nonzero(holds)
+
+
+def test_ranges_of_parameters_are_planned_for_what_they_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    count, day = 60_000, datetime(2020, 1, 1)
+    t, start = np.arange(count) * 31 % count, np.arange(count) % 2000
+    texts, times = [f"{each:05}" for each in t], pa.array(np.datetime64(day, "s") + t.astype("timedelta64[m]"))
+    table = pa.table({"start": start, "end": start[::-1], "t": t, "at": times, "s": texts})
+    graph = Graph.from_arrow({"A": pa.table({"id": np.arange(2000)})}, [("T", "A", "A", table)])
+
+    def ask(condition: str, a: Any, b: Any, scanned: bool, expected: Any) -> None:
+        text = f"MATCH (n:A)-[r:T]->(m:A) WHERE {condition} RETURN r.t AS t"
+        result = graph.query(text, {"a": a, "b": b}, device="cpu")
+        assert ("RelationshipScan" in str(result.plan)) == scanned, (condition, a, b)
+        assert np.array_equal(np.sort(result.to_arrow()["t"].to_numpy()), np.sort(t[expected])), (condition, a, b)
+
+    for low, width in ((0, 0), (777, 1), (50_000, 20_000), (1, 30_000), (3, 1000), (59_990, 5), (0, count)) * 2:
+        high = low + width
+        asked = (t >= low) & (t < high)
+        few = width <= 1000
+        ask("$a <= r.t < $b", low, high, few, asked)
+        ask("r.t >= $a AND $b > r.t AND n.id < 1900", low - 0.5, high - 0.5, few, asked & (start < 1900))
+        ask("r.at >= $a AND r.at < $b", day + timedelta(minutes=low), day + timedelta(minutes=high), few, asked)
+    for prefix, few in (("0012", True), ("", False), ("zz", True), ("1", False)):
+        own = np.array([each.startswith(prefix) for each in texts])
+        ask("r.s STARTS WITH $a AND r.s <> $b", prefix, "", few, own)
+    for width in (3, 40_000):
+        change = "MATCH (n:A)-[r:T]->(m:A) WHERE $a <= r.t < $b SET r.w = $b"
+        assert graph.query(change, {"a": 100, "b": 100 + width}).stats.changes.properties_set == width
+        assert graph.query("MATCH ()-[r:T]->() WHERE r.w = $b RETURN count(*)", {"b": 100 + width}).value() == width

@@ -15,7 +15,7 @@ constexpr uint64_t kFewBuckets = 1 << 12, kManyBuckets = 1 << 16;
 
 int workers_for(uint64_t n, int threads) { return n < kSerialBelow ? 1 : std::max(threads, 1); }
 
-// The shift of each id, looked up by the id's upper bits; only buckets in which the shift changes are searched.
+// The shift of each id, looked up by the id's upper bits; only buckets in which it changes more than once are searched.
 class Shifts {
  public:
   explicit Shifts(const Moves& moves) : moves_(moves) {
@@ -29,18 +29,19 @@ class Shifts {
       while (seen < moves.n && moves.points[seen] <= b << bits_) ++seen;
       const uint64_t first = seen;
       while (seen < moves.n && moves.points[seen] < (b + 1) << bits_) ++seen;
-      buckets_[b] = {moves.shifts[first], seen == first ? 0u : 1u};
+      const uint32_t point = first < seen ? static_cast<uint32_t>(moves.points[first]) : 0;
+      buckets_[b] = {point, moves.shifts[first], moves.shifts[seen], seen > first + 1 ? 1u : 0u};
     }
   }
 
   uint32_t operator()(uint32_t id) const {
-    const Bucket bucket = buckets_[std::min<uint64_t>(id >> bits_, last_)];
-    if (__builtin_expect(bucket.mixed == 0, 1)) return id + bucket.shift;
+    const Bucket& bucket = buckets_[std::min<uint64_t>(id >> bits_, last_)];
+    if (__builtin_expect(bucket.many == 0, 1)) return id + (id < bucket.point ? bucket.before : bucket.after);
     return id + moves_.shifts[std::upper_bound(moves_.points, moves_.points + moves_.n, id) - moves_.points];
   }
 
  private:
-  struct Bucket { uint32_t shift, mixed; };
+  struct Bucket { uint32_t point, before, after, many; };  // the shift below the bucket's first point, and behind it
   const Moves& moves_;
   std::vector<Bucket> buckets_;
   int bits_ = 0;

@@ -24,7 +24,7 @@ from __future__ import annotations
 import datetime
 import uuid
 from array import array
-from collections.abc import Iterator, Mapping, Sequence, Set, ValuesView
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set, ValuesView
 from itertools import chain, islice, repeat
 from operator import itemgetter
 from typing import Any
@@ -47,6 +47,8 @@ _GIVE = (
 )
 _PLAIN = frozenset((type(None), bool, int, float, str))
 _VALUES = _PLAIN | {datetime.date, datetime.datetime, datetime.time, datetime.timedelta}
+_ORDERED = frozenset((int, float, str))
+_UNORDERED = frozenset((type(None), bool, list, tuple, dict))
 _DEEP = 8  # lists and maps in each other, in which elements are looked for
 _STRINGS = frozenset((str,))
 _LISTS = frozenset((type(None), list))
@@ -68,6 +70,24 @@ def may_hold_elements(value: Any, depth: int = 0) -> bool:
     if kinds <= _VALUES:
         return False
     return not kinds <= _VALUES | {list, dict} or any(may_hold_elements(each, depth + 1) for each in value)
+
+
+def ordered_values(parameters: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return those of some parameters that may be bounds of ranges, as the language has them: numbers, texts, times."""
+    values = {}
+    for name in names:
+        value = parameters.get(name)
+        if type(value) not in _ORDERED:
+            if type(value) in _UNORDERED:
+                continue
+            try:
+                value = from_python(value, name, [])
+            except ExecutionError:  # running the statement tells
+                continue
+            if not (type(value) in _ORDERED or isinstance(value, Temporal)):
+                continue
+        values[name] = value
+    return values
 
 
 def from_python(value: Any, name: str, given: list[Given]) -> Any:

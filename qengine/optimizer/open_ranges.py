@@ -1,0 +1,144 @@
+"""Ranges of properties whose bounds are parameters: how many elements one leaves is told when a statement runs.
+
+A plan for values that nobody knows scans, or begins elsewhere, where few elements are left and an index finds them. So
+ranges are noted while a statement is planned, and it is planned again for each magnitude of what they leave that comes
+up: summaries of the properties' values tell it in some microseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Generic, TypeVar
+
+from qengine._frozen import frozen
+from qengine.catalog.values import ValueSummary
+from qengine.catalog.view import CatalogView
+from qengine.optimizer.peeking import peeking
+from qengine.optimizer.value_shares import UNKNOWN, ValueRange, known_value
+from qengine.plan.expr import Call, Comparison, Expr, Literal, Parameter, Property, Variable
+from qengine.plan.pattern import LabelExpr
+from qengine.plan.traverse import conjuncts, preorder
+
+_Plan = TypeVar("_Plan")
+
+LEAST = 1024
+"""Elements from which on it matters how many are left."""
+
+MOST = 16
+"""Plans of a statement for different magnitudes; values of others run by the plan for any."""
+
+TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+_NONE = -1
+_LAST = chr(0x10FFFF)
+_NOTED: ContextVar[dict[OpenRange, None] | None] = ContextVar("ranges whose bounds are parameters", default=None)
+
+
+@frozen
+class OpenRange:
+    """Bounds of one property, each with its operator, and summaries of its values among the elements that have them."""
+
+    bounds: tuple[tuple[str, Expr], ...]
+    summaries: tuple[ValueSummary, ...]
+
+    def names(self) -> frozenset[str]:
+        """Return the parameters that it reads."""
+        parts = (part for _, bound in self.bounds for part in preorder(bound))
+        return frozenset(part.name for part in parts if isinstance(part, Parameter))
+
+    def magnitude(self, values: Mapping[str, Any]) -> int:
+        """Return the same number for values of the parameters that leave as many elements, to a power of four.
+
+        None at all isn't like a few.
+        """
+        within = ValueRange()
+        for op, bound in self.bounds:
+            for each, value in as_bounds(op, known_value(bound, values)):
+                within.cut(each, value)
+        rows = sum(found.count * within.share(found) for found in self.summaries)
+        return int(rows).bit_length() // 2 if rows > 0.0 else _NONE
+
+
+class ByValues(Generic[_Plan]):
+    """Plans of one statement, or part of one, for values of the parameters on which ranges depend.
+
+    ``names``: these parameters. Any number of threads may ask.
+    """
+
+    def __init__(self, ranges: Iterable[OpenRange]) -> None:
+        self._ranges = tuple(ranges)
+        self.names = frozenset[str]().union(*(each.names() for each in self._ranges))
+        self._plans: dict[tuple[int, ...], _Plan] = {}
+
+    def of(self, values: Mapping[str, Any], any_values: _Plan, make: Callable[[], _Plan]) -> _Plan:
+        """Return the plan for what the ranges leave by values of ``names``, as the language has them.
+
+        ``any_values``: the plan where one of these isn't known, or others have plans. ``make``: plans while estimates
+        look at them.
+        """
+        key = tuple(each.magnitude(values) for each in self._ranges)
+        found = self._plans.get(key)
+        if found is None:
+            if len(values) < len(self.names) or len(self._plans) >= MOST:
+                return any_values
+            with peeking(values):
+                found = make()
+            self._plans[key] = found
+        return found
+
+
+def as_bounds(op: str, value: Any) -> tuple[tuple[str, Any], ...]:
+    """Return a condition on a property as bounds: a prefix is two."""
+    if op != "STARTS WITH":
+        return ((op, value),)
+    return ((">=", value), ("<", value + _LAST)) if isinstance(value, str) else ((">=", value),)
+
+
+@contextmanager
+def noting_ranges() -> Iterator[dict[OpenRange, None]]:
+    """Note the ranges whose bounds are parameters that estimates ask for meanwhile."""
+    noted: dict[OpenRange, None] = {}
+    token = _NOTED.set(noted)
+    try:
+        yield noted
+    finally:
+        _NOTED.reset(token)
+
+
+def note_ranges(predicates: Sequence[Expr], catalog: CatalogView, entity: str, owners: LabelExpr | None) -> None:
+    """Note those among conditions on one element, where somebody asks for it and there are many of these."""
+    noted = _NOTED.get()
+    if noted is None:
+        return
+    ranges: dict[str, list[tuple[str, Expr]]] = {}
+    for predicate in (part for each in predicates for part in conjuncts(each)):
+        for key, op, bound in bounds_of(predicate) or ():
+            ranges.setdefault(key, []).append((op, bound))
+    for key, found in ranges.items():
+        if any(known_value(bound, {}) is UNKNOWN for _, bound in found):
+            summaries = tuple(catalog.value_summaries(entity, key, owners) or ())
+            if sum(each.count for each in summaries) >= LEAST and all(each.distinct is not None for each in summaries):
+                noted[OpenRange(tuple(found), summaries)] = None
+
+
+def bounds_of(predicate: Expr) -> list[tuple[str, str, Expr]] | None:
+    """Return the property, the operator and the bound of each part of a chain of comparisons, or of a prefix.
+
+    None for another predicate.
+    """
+    match predicate:
+        case Call(name="STARTS WITH", args=(Property(subject=Variable(), key=key), Literal() | Parameter() as text)):
+            return [(key, "STARTS WITH", text)]
+        case Comparison(ops=ops, args=args) if set(ops) <= TURNED.keys():
+            found: list[tuple[str, str, Expr]] = []
+            for op, left, right in zip(ops, args, args[1:], strict=False):
+                match left, right:
+                    case Property(subject=Variable(), key=key), Literal() | Parameter() | Call():
+                        found.append((key, op, right))
+                    case Literal() | Parameter() | Call(), Property(subject=Variable(), key=key):
+                        found.append((key, TURNED[op], left))
+                    case _:
+                        return None
+            return found
+    return None
