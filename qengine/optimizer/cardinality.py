@@ -70,15 +70,10 @@ def cardinality_of(catalog: CatalogView, nodes: dict[str, PatternNode]) -> Cardi
 
 @record
 class Cardinality:
-    """Estimates over one catalogue and one pattern; remembers what it has looked up.
-
-    ``problems``, ``orders``: what is remembered of ways to match it (``matching``).
-    """
+    """Estimates over one catalogue and one pattern; remembers what it has looked up."""
 
     catalog: CatalogView
     nodes: dict[str, PatternNode]
-    problems: dict[object, Any] = field(default_factory=dict)
-    orders: dict[object, Any] = field(default_factory=dict)
     _labelled: dict[str, float] = field(default_factory=dict)
     _candidates: dict[str, float] = field(default_factory=dict)
     _probability: dict[int, tuple[float, PatternEdge]] = field(default_factory=dict)

@@ -1,6 +1,7 @@
-"""What is worked out once while one statement is planned: several ways to do the same ask for it again.
+"""What is worked out once while one statement is planned, or once for a graph: several ways to do the same ask again.
 
-What a memory has is found by the identity of parts of the plan, which it keeps alive with what was found.
+What a statement's memory has is found by the identity of parts of the plan, which it keeps alive with what was found.
+What lasts for a version of a graph is found by content: other statements ask for it with patterns of their own.
 """
 
 from __future__ import annotations
@@ -9,6 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
+from weakref import WeakKeyDictionary
+
+from qengine._lru import LruCache
+from qengine.catalog.view import CatalogView
+
+_LASTING = 8192
+"""Vertices and relationships of the patterns that something lasting is kept of, for each kind of it."""
 
 _MEMORY: ContextVar[dict[str, dict[Any, Any]] | None] = ContextVar("what planning remembers", default=None)
 
@@ -32,3 +40,22 @@ def memory(of: str) -> dict[Any, Any]:
     if found is None:
         found = known[of] = {}
     return found
+
+
+def lasting(of: str, catalog: CatalogView) -> LruCache[tuple[Any, int]]:
+    """Return what is remembered of a kind for a version of a graph: each thing with the size of what it is of.
+
+    A key tells all that what is found depends on.
+    """
+    known = _lasting.get(catalog)
+    if known is None:
+        known = _lasting.setdefault(catalog, {})
+    found = known.get(of)
+    return known.setdefault(of, LruCache(_LASTING, size=_size)) if found is None else found
+
+
+def _size(kept: tuple[Any, int]) -> int:
+    return kept[1]
+
+
+_lasting: WeakKeyDictionary[CatalogView, dict[str, LruCache[tuple[Any, int]]]] = WeakKeyDictionary()
