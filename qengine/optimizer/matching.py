@@ -19,7 +19,7 @@ from qengine.optimizer.difference import Differences, joined_by
 from qengine.optimizer.labels import may_coincide
 from qengine.optimizer.learned_rows import learned_rows
 from qengine.optimizer.meetings import corrections
-from qengine.optimizer.memory import lasting
+from qengine.optimizer.memory import Lasting
 from qengine.optimizer.named_orders import RULES
 from qengine.optimizer.noted_orders import NotedOrder, note_order
 from qengine.optimizer.order import CostModel, Ordered
@@ -121,6 +121,9 @@ class _Parts:
     orders: dict[object, MatchingOrder] = field(default_factory=dict)
 
 
+_matchings = Lasting()
+
+
 def _parts(matching: Matching, cardinality: Cardinality) -> _Parts:
     """Return what is known of a matching's parts, whichever statement has asked."""
     catalog, nodes = cardinality.catalog, cardinality.nodes
@@ -134,7 +137,7 @@ def _parts(matching: Matching, cardinality: Cardinality) -> _Parts:
         tuple(matching.conditions),
         matching.difference.content(),
     )
-    kept = lasting("matchings", catalog)
+    kept = _matchings.of(catalog)
     found = kept.find(key)
     if found is None:
         size = len(names) + len(matching.edges)

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
-from weakref import WeakKeyDictionary
 
+from qengine._beside import Beside
 from qengine._lru import LruCache
 from qengine.catalog.view import CatalogView
 
 _LASTING = 8192
-"""Vertices and relationships of the patterns that something lasting is kept of, for each kind of it."""
+"""Vertices, relationships and steps of what is kept of a kind: of some thousand patterns."""
 
 _MEMORY: ContextVar[dict[str, dict[Any, Any]] | None] = ContextVar("what planning remembers", default=None)
 
@@ -42,20 +42,21 @@ def memory(of: str) -> dict[Any, Any]:
     return found
 
 
-def lasting(of: str, catalog: CatalogView) -> LruCache[tuple[Any, int]]:
-    """Return what is remembered of a kind for a version of a graph: each thing with the size of what it is of.
+class Lasting:
+    """What is remembered of a kind for each version of a graph: each thing with the size of what it is of.
 
     A key tells all that what is found depends on.
     """
-    known = _lasting.get(catalog)
-    if known is None:
-        known = _lasting.setdefault(catalog, {})
-    found = known.get(of)
-    return known.setdefault(of, LruCache(_LASTING, size=_size)) if found is None else found
+
+    def __init__(self) -> None:
+        self._kept: Beside[LruCache[tuple[Any, int]]] = Beside()
+
+    def of(self, catalog: CatalogView) -> LruCache[tuple[Any, int]]:
+        """Return what is remembered of a version."""
+        every = self._kept.of(catalog)
+        found = every.get(0)
+        return every.setdefault(0, LruCache(_LASTING, size=_size)) if found is None else found
 
 
 def _size(kept: tuple[Any, int]) -> int:
     return kept[1]
-
-
-_lasting: WeakKeyDictionary[CatalogView, dict[str, LruCache[tuple[Any, int]]]] = WeakKeyDictionary()
