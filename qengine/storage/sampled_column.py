@@ -22,7 +22,7 @@ from qengine.temporal.values import FIELDS
 _ASKED = 32  # comparisons of texts, each of which Arrow does in a fiftieth of the time that sorting them takes
 _ASKED_OF_FEW = 4  # the same, of few different texts
 _FIRST, _FEW = 256, 64  # rows that are looked at for that, and how many different texts they have then
-_ANSWERS = 1 << 16  # bytes of what comparisons told last: the same are asked again by other patterns, and other statements
+_ANSWERS = 1 << 16  # bytes of what comparisons told last: other patterns, and other statements, ask the same again
 _EXACT = 1 << 53  # integers up to which floats have all
 _ARROW = {
     "=": pc.equal, "<>": pc.not_equal,
