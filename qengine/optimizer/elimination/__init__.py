@@ -20,6 +20,7 @@ from qengine.optimizer.elimination.quotients import Bundle, Quotient, relation_o
 from qengine.optimizer.elimination.searched import Pattern, TermSearches
 from qengine.optimizer.elimination.vertices import Elimination
 from qengine.optimizer.labels import satisfying_sets
+from qengine.optimizer.learned_rows import learned_rows
 from qengine.optimizer.memory import Lasting
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.peeking import counts_rare, peeked
@@ -50,6 +51,9 @@ _LEAST = 1e6
 
 _A_QUOTIENT = 1e5
 """Nanoseconds that planning and running a quotient take, at the least."""
+
+_SECTIONS = (("cpu", "elimination"), ("gpu", "elimination"), ("cpu", "search"))
+"""Of the constants that steps, and searches beside them, cost by."""
 
 _LEAST_SEARCHED = 2e8
 """Nanoseconds that a search must cost for terms of it to be searched instead: to plan these takes longer."""
@@ -113,7 +117,8 @@ def eliminated(
     asked = [*own, *(edge.relationship for edge in (*edges, *wanted.absent))]
     if wanted.compared or any(condition_can_fail(predicate) for each in asked for predicate in each.predicates):
         return find()  # whose errors say where in the text they are
-    given = peeked(), costs("cpu", "elimination"), costs("gpu", "elimination")
+    constants = (costs(device, section) for device, section in _SECTIONS)
+    given = peeked(), learned_rows(catalog), *constants
     key = (
         (counts_rare(), *map(id, given)),
         (*names, *own, *edges, wanted),
