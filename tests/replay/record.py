@@ -66,7 +66,7 @@ def _result(case: Case) -> tuple[str, list[str]]:
     """Return the result, and the kernels that it took on a graph that has kept nothing of earlier queries."""
     target = graph(case.graph)
     derived = target._store.derived
-    derived._made.clear()
+    derived.clear()
     derived.held = 0
     with kernels_called() as kernels:
         try:

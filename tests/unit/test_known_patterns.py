@@ -94,8 +94,8 @@ def told(graph: Graph, query: str) -> str:
 def test_plans_are_those_of_a_graph_that_knows_nothing(graph: Graph) -> None:
     dice, knowing = random.Random(8), made()
     for query in [drawn(dice) for _ in range(60)]:
-        matching._matchings._kept.of(graph._store).clear()
-        elimination._eliminations._kept.of(graph._store).clear()
+        matching._matchings.of(graph._store).clear()
+        elimination._eliminations.of(graph._store).clear()
         alone, known = told(graph, query), told(knowing, query)
         assert known == alone, query
 

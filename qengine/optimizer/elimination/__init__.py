@@ -24,6 +24,7 @@ from qengine.optimizer.learned_rows import learned_rows
 from qengine.optimizer.memory import Lasting
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.peeking import counts_rare, peeked
+from qengine.optimizer.target import is_for_gpu
 from qengine.plan.elimination import (
     VALUED,
     ArcEnds,
@@ -120,7 +121,7 @@ def eliminated(
     constants = (costs(device, section) for device, section in _SECTIONS)
     given = peeked(), learned_rows(catalog), *constants
     key = (
-        (counts_rare(), *map(id, given)),
+        (counts_rare(), is_for_gpu(), *map(id, given)),
         (*names, *own, *edges, wanted),
         difference.content(),
         (*limits.items(), *kernels),

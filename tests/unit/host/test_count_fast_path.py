@@ -85,7 +85,7 @@ def test_it_counts_as_the_stages_do(graph: Graph, query: str) -> None:
     assert result.fetchall() == []
     assert (result.stats.rows, result.stats.device) == (1, "cpu") and result.stats.seconds > 0
     assert prepared.run(device="cpu").to_arrow().to_pylist() == [dict(row) for row in first]
-    graph._store.derived._made.clear()
+    graph._store.derived.clear()
     assert prepared.run(device="cpu").fetchall() == first
 
 
