@@ -135,7 +135,7 @@ class Case(Expr):
 class ListOf(Expr):
     """``[a, b, …]``."""
 
-    items: tuple[Expr, ...]
+    items: tuple[Expr, ...] = field(hash=False)  # there may be many
     type: Type = field(default=LIST, kw_only=True)
 
 

@@ -53,7 +53,8 @@ class SampledColumn:
     def nbytes(self) -> int:
         """Bytes of the arrays; values aside."""
         made = [self.__dict__.get("numbers"), self.__dict__.get("_coded", (None, None))[1], self._array]
-        return self._answers.held + sum(each.nbytes for each in [*made, *self._fields.values()] if each is not None)
+        own: int = sum(each.nbytes for each in [*made, *self._fields.values()] if each is not None)
+        return own + self._answers.held
 
     @property
     def values(self) -> list[Any]:
@@ -109,9 +110,12 @@ class SampledColumn:
             return False
         return pa.types.is_floating(self.kind) or not (np.abs(self.numbers) > _EXACT).any()
 
-    def compare(self, op: str, value: Any) -> Array | None:
-        """Return of which rows ``row OP value`` is true: bool[rows]; None where values can't be compared."""
-        if isinstance(value, list | dict):
+    def compare(self, op: str, value: Any, *, keep: bool = True) -> Array | None:
+        """Return of which rows ``row OP value`` is true: bool[rows]; None where values can't be compared.
+
+        ``keep``: the answer, which may be asked for again.
+        """
+        if not keep or isinstance(value, list | dict):
             return self._compare(op, value)
         key = op, type(value), value
         found = self._answers.find(key)

@@ -64,6 +64,7 @@ def _searched(search: Search, runtime: Runtime) -> int:
         return sum(total_weight(count_column(chunk.count)) for chunk in found if chunk.count is not None)
     except MemoryError:
         context.raise_for(Status.OUT_OF_MEMORY)
+        raise
 
 
 def _eliminated(operator: Eliminate, store: ExecView, context: ExecutionContext) -> int | None:

@@ -39,7 +39,7 @@ from qengine.plan.elimination import (
 )
 from qengine.plan.expr import Expr
 from qengine.plan.fallible import condition_can_fail
-from qengine.plan.pattern import Direction, LabelExpr, PatternNode
+from qengine.plan.pattern import Direction, LabelExpr, PatternNode, PatternRelationship
 from qengine.plan.physical import Search
 from qengine.plan.schedule import Schedules
 
@@ -115,7 +115,7 @@ def eliminated(
         return _eliminated(names, nodes, edges, difference, wanted, catalog, limits, kernels)
 
     own = [nodes[name] for name in names]
-    asked = [*own, *(edge.relationship for edge in (*edges, *wanted.absent))]
+    asked: list[PatternNode | PatternRelationship] = [*own, *(edge.relationship for edge in (*edges, *wanted.absent))]
     if wanted.compared or any(condition_can_fail(predicate) for each in asked for predicate in each.predicates):
         return find()  # whose errors say where in the text they are
     constants = (costs(device, section) for device, section in _SECTIONS)
