@@ -109,7 +109,9 @@ def _made(cls: type, kw_only: bool) -> Any:
     if "__repr__" not in cls.__dict__:
         made.__repr__ = _representation([each.name for each in fields(made) if each.repr])
     if "__eq__" not in cls.__dict__:
-        made.__eq__, made.__hash__ = _comparison([each.name for each in fields(made) if each.compare])
+        compared = [each for each in fields(made) if each.compare]
+        hashed = [each.name for each in compared if each.hash is not False]
+        made.__eq__, made.__hash__ = _comparison([each.name for each in compared], hashed)
         if issubclass(made, KeptHash):
             made.__hash__ = _kept(made.__hash__)
     return made
@@ -153,9 +155,10 @@ def _initializer(made: type) -> Callable[..., None]:
     return found
 
 
-def _comparison(names: list[str]) -> tuple[Callable[[Any, Any], Any], Callable[[Any], int]]:
-    """Return ``__eq__`` and ``__hash__`` by the content of these fields."""
+def _comparison(names: list[str], hashed: list[str]) -> tuple[Callable[[Any, Any], Any], Callable[[Any], int]]:
+    """Return ``__eq__`` by the content of some fields, and ``__hash__`` by that of some of these."""
     content: Callable[[Any], Any] = attrgetter(*names) if names else lambda node: ()
+    own: Callable[[Any], Any] = attrgetter(*hashed) if hashed else lambda node: ()
 
     def __eq__(self: Any, other: Any) -> Any:  # noqa: N807
         if other.__class__ is not self.__class__:
@@ -163,7 +166,7 @@ def _comparison(names: list[str]) -> tuple[Callable[[Any, Any], Any], Callable[[
         return self is other or content(self) == content(other)
 
     def __hash__(self: Any) -> int:  # noqa: N807
-        return hash(content(self))
+        return hash(own(self))
 
     return __eq__, __hash__
 

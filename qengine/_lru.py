@@ -52,6 +52,12 @@ class LruCache(Generic[Made]):
                 self.held -= self._size(self._made.popitem(last=False)[1])
         return made
 
+    def clear(self) -> None:
+        """Keep nothing of what was made."""
+        with self._lock:
+            self._made.clear()
+            self.held = 0
+
     def items(self) -> list[tuple[Hashable, Made]]:
         """Return what is kept, by key, what was asked for last at the end."""
         with self._lock:

@@ -91,7 +91,7 @@ class SampledColumn(Protocol):
     def missing(self) -> Any:
         """Which rows have no value."""
 
-    def compare(self, op: str, value: Any) -> Any:
+    def compare(self, op: str, value: Any, *, keep: bool = True) -> Any:
         """Return for which rows ``row OP value`` is true; None where values can't be compared."""
 
     def against(self, op: str, other: Any) -> Any:

@@ -19,10 +19,10 @@ from qengine._frozen import record
 from qengine.catalog.view import CatalogView, EdgeStatistics, Incidence, Labels, TriangleSide
 from qengine.optimizer.correlation import Joint, admitted_nodes, over_two
 from qengine.optimizer.labels import vertex_count
-from qengine.optimizer.memory import memory
+from qengine.optimizer.memory import Lasting, memory
 from qengine.optimizer.order_problem import DegreeStatistics, Link
 from qengine.optimizer.pattern_edges import PatternEdge
-from qengine.optimizer.peeking import counts_rare
+from qengine.optimizer.peeking import counts_rare, peeked
 from qengine.optimizer.selectivity import selectivity
 from qengine.optimizer.unjoined import Element, share_of_all
 from qengine.plan.expr import Expr
@@ -53,6 +53,9 @@ class _Unconditional:
 
 
 _NOTHING_KNOWN = _Unconditional()
+_pairs = Lasting()
+"""How many times as many pairs of ends edges join, by what they and their ends are asked (``Cardinality.joined``)."""
+
 _unconditional: WeakKeyDictionary[CatalogView, _Unconditional] = WeakKeyDictionary()
 _fields_of = attrgetter(*(each.name for each in fields(EdgeStatistics)))
 
@@ -60,7 +63,7 @@ _fields_of = attrgetter(*(each.name for each in fields(EdgeStatistics)))
 def cardinality_of(catalog: CatalogView, nodes: dict[str, PatternNode]) -> Cardinality:
     """Return the estimates over some nodes: those of before where the statement has asked for them before."""
     known = memory("cardinalities")
-    key = counts_rare(), *map(id, nodes.values())
+    key = counts_rare(), *nodes.values()
     found = known.get(key)
     if found is None:
         found = known[key] = Cardinality(catalog, nodes)
@@ -70,19 +73,14 @@ def cardinality_of(catalog: CatalogView, nodes: dict[str, PatternNode]) -> Cardi
 
 @record
 class Cardinality:
-    """Estimates over one catalogue and one pattern; remembers what it has looked up.
-
-    ``problems``, ``orders``: what is remembered of ways to match it (``matching``).
-    """
+    """Estimates over one catalogue and one pattern; remembers what it has looked up."""
 
     catalog: CatalogView
     nodes: dict[str, PatternNode]
-    problems: dict[object, Any] = field(default_factory=dict)
-    orders: dict[object, Any] = field(default_factory=dict)
     _labelled: dict[str, float] = field(default_factory=dict)
     _candidates: dict[str, float] = field(default_factory=dict)
-    _probability: dict[int, tuple[float, PatternEdge]] = field(default_factory=dict)
-    _degree_statistics: dict[tuple[int, bool], tuple[DegreeStatistics, PatternEdge]] = field(default_factory=dict)
+    _probability: dict[PatternEdge, float] = field(default_factory=dict)
+    _degree_statistics: dict[tuple[PatternEdge, bool], DegreeStatistics] = field(default_factory=dict)
     _found: dict[tuple[Labels, str, Labels], EdgeStatistics] = field(default_factory=dict)
     _admitted_nodes: dict[str, Any] = field(default_factory=dict)
     _whatever: _Unconditional = _NOTHING_KNOWN
@@ -112,13 +110,13 @@ class Cardinality:
 
     def _linked(self, edge: PatternEdge) -> float:
         """Return how likely two such vertices are joined by a relationship, whatever its own conditions."""
-        found = self._probability.get(id(edge))
+        found = self._probability.get(edge)
         if found is None:
             start, end = edge.ends
             edges = float(self._summed(edge, True).edges)
             pairs = max(self.labelled(start), 1.0) * max(self.labelled(end), 1.0)
-            found = self._probability[id(edge)] = max(min(edges / pairs, 1.0), 1e-12), edge
-        return found[0]
+            found = self._probability[edge] = max(min(edges / pairs, 1.0), 1e-12)
+        return found
 
     def multiplicity(self, edge: PatternEdge) -> float:
         """Return how many relationships at least an edge is expected to match between two vertices that it joins.
@@ -157,14 +155,14 @@ class Cardinality:
     def degree_statistics(self, edge: PatternEdge, origin: str) -> DegreeStatistics:
         """Return the degrees of the vertices that can match an edge's end ``origin``, whatever its own conditions."""
         start, end = edge.ends
-        key = id(edge), origin == start
+        key = edge, origin == start
         known = self._degree_statistics.get(key)
         if known is None:
             size = max(self.labelled(origin), 1.0)
             other = max(self.labelled(end if origin == start else start), 1.0)
-            found = _degree_statistics(self._summed(edge, origin == start), size, self._linked(edge) * other)
-            known = self._degree_statistics[key] = found, edge
-        return known[0]
+            summed = self._summed(edge, origin == start)
+            known = self._degree_statistics[key] = _degree_statistics(summed, size, self._linked(edge) * other)
+        return known
 
     def link(self, edge: PatternEdge, number: Mapping[str, int]) -> Link:
         """Return an edge between two different vertices as the cost model wants it: what there is to be read.
@@ -187,13 +185,10 @@ class Cardinality:
         start, end = self.nodes[edge.ends[0]], self.nodes[edge.ends[1]]
         if not (across or edge.relationship.predicates or start.predicates or end.predicates):
             return 1.0
-        known = memory("joined")
-        ends = id(start.labels), id(start.predicates), id(end.labels), id(end.predicates)
-        key = id(edge), ends, counts_rare(), tuple(across)
-        found = known.get(key)
-        if found is None:
-            found = known[key] = self._joined(edge, across), edge, start, end
-        times: float = found[0]
+        peeks = peeked()
+        key = edge, start, end, tuple(across), counts_rare(), id(peeks)
+        found = _pairs.of(self.catalog).get(key, lambda: ((self._joined(edge, across), peeks), 1))
+        times: float = found[0][0]
         return times
 
     def _joined(self, edge: PatternEdge, across: Sequence[Expr]) -> float:

@@ -37,6 +37,10 @@ class Differences:
     edges: EdgePairs = field(default_factory=EdgePairs)
     contradiction: bool = False
 
+    def content(self) -> object:
+        """Return what two are the same by."""
+        return frozenset(self.vertices), tuple(self.pairs), self.edges.content(), self.contradiction
+
 
 def differences(graph: QueryGraph, edges: Sequence[PatternEdge], catalog: CatalogView) -> Differences:
     """Return what must differ among the fixed-length relationships ``edges`` of a query graph and its nodes.

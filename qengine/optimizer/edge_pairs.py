@@ -36,6 +36,10 @@ class EdgePairs(Set[frozenset[str]]):
         self._beside[one] |= 1 << other
         self._beside[other] |= 1 << one
 
+    def content(self) -> object:
+        """Return what two are the same by; they may be the same by others, too."""
+        return tuple(self._names), tuple(self._beside)
+
     def members(self) -> set[str]:
         """Return the relationships that make a pair with some other."""
         return {name for name, others in zip(self._names, self._beside, strict=True) if others}

@@ -14,7 +14,6 @@ from weakref import WeakKeyDictionary
 from qengine._frozen import replace
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.labels import vertex_count
-from qengine.optimizer.memory import memory
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.plan.expr import Variable
 from qengine.plan.logical import Aggregate, Operator, Project
@@ -47,18 +46,8 @@ def with_likely_labels(
             implied = [labels for edge in edges if (labels := _implied(edge, name, catalog)) is not None]
             likely = implied[0] if len(implied) == 1 else min(implied, key=partial(vertex_count, catalog), default=None)
         if likely is not None:
-            found[name] = _with_labels(nodes[name], likely)
+            found[name] = replace(nodes[name], labels=likely)
     return found
-
-
-def _with_labels(node: PatternNode, labels: LabelExpr) -> PatternNode:
-    """Return a node with labels, the same one whenever a statement's planning asks for it."""
-    known, key = memory("likely labels"), (id(node), labels)
-    found = known.get(key)
-    if found is None:
-        found = known[key] = replace(node, labels=labels), node
-    with_labels: PatternNode = found[0]
-    return with_labels
 
 
 def _asked(rows: Operator | None, name: str) -> LabelExpr | None:

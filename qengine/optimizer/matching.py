@@ -8,9 +8,10 @@ decides.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence, Set
+from dataclasses import field
 from itertools import combinations, product
 
-from qengine._frozen import frozen, replace
+from qengine._frozen import frozen, record, replace
 from qengine.catalog.costs import costs
 from qengine.catalog.view import Incidence, TriangleSide
 from qengine.optimizer.cardinality import Cardinality, cardinality_of
@@ -18,15 +19,17 @@ from qengine.optimizer.difference import Differences, joined_by
 from qengine.optimizer.labels import may_coincide
 from qengine.optimizer.learned_rows import learned_rows
 from qengine.optimizer.meetings import corrections
+from qengine.optimizer.memory import Lasting
 from qengine.optimizer.named_orders import RULES
 from qengine.optimizer.noted_orders import NotedOrder, note_order
 from qengine.optimizer.order import CostModel, Ordered
 from qengine.optimizer.order_problem import Link, Problem, mask_of
 from qengine.optimizer.pattern_edges import PatternEdge
-from qengine.optimizer.peeking import counting_rare, counts_rare
+from qengine.optimizer.peeking import counting_rare, counts_rare, peeked
 from qengine.optimizer.same_edges import Edges, left_out, repeated
 from qengine.optimizer.search_levels import NamedCondition, as_filter
 from qengine.optimizer.symmetry import NO_SYMMETRY, Symmetry, break_symmetry
+from qengine.optimizer.target import is_for_gpu
 from qengine.plan.expr import Expr, Literal
 from qengine.plan.pattern import NO_HINTS, CardinalitySource, Hints
 
@@ -95,43 +98,65 @@ class Matching:
 
 def matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrder:
     """Return the cheapest order of a matching's vertices, and which symmetric embeddings to leave out."""
+    parts = _parts(matching, cardinality)
     if note_order() is not None:
-        return _matching_order(matching, cardinality)
-    key = (
-        *_of_parts(matching),
-        frozenset(matching.wanted),
-        matching.counted,
-        matching.symmetric,
-        matching.listed,
-        id(matching.hints),
-        counts_rare(),
-    )
-    known = cardinality.orders.get(key)
-    if known is None:
-        known = cardinality.orders[key] = _matching_order(matching, cardinality), _held(matching)
-    found: MatchingOrder = known[0]
+        return _matching_order(matching, cardinality, parts)
+    asked = frozenset(matching.wanted), matching.counted, matching.symmetric, matching.listed
+    found = parts.orders.get(asked)
+    if found is None:
+        found = parts.orders[asked] = _matching_order(matching, cardinality, parts)
     return found
 
 
-def _of_parts(matching: Matching) -> tuple[object, ...]:
-    """Return what matchings over the same parts of a pattern have in common; who keeps it keeps ``_held``, too."""
-    edges, conditions = map(id, matching.edges), map(id, matching.conditions)
-    return tuple(matching.names), tuple(matching.bound), (*edges, *conditions), id(matching.difference)
+@record
+class _Parts:
+    """What is known of all matchings of the same parts: the problem, and orders by what is wanted of them.
+
+    It outlives the statement that asked first: nothing of it says where in a text something stands. ``given``: what
+    its key names by identity.
+    """
+
+    given: tuple[object, ...]
+    stated: tuple[tuple[str, ...], Problem, str] | None = None
+    orders: dict[object, MatchingOrder] = field(default_factory=dict)
 
 
-def _held(matching: Matching) -> tuple[object, ...]:
-    """Return what a matching is known by, so that nothing else gets its identity."""
-    return (*matching.edges, *matching.conditions, matching.difference, matching.hints)
+_matchings = Lasting()
 
 
-def _matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrder:
+def _parts(matching: Matching, cardinality: Cardinality) -> _Parts:
+    """Return what is known of a matching's parts, whichever statement has asked."""
+    catalog, nodes = cardinality.catalog, cardinality.nodes
+    names = (*matching.bound, *matching.names)
+    given = peeked(), learned_rows(catalog), matching.hints, costs("cpu", "search"), costs("gpu", "depth_first")
+    key = (
+        (counts_rare(), is_for_gpu(), len(matching.bound), *map(id, given)),
+        names,
+        tuple([nodes[name] for name in names]),
+        tuple(matching.edges),
+        tuple(matching.conditions),
+        matching.difference.content(),
+    )
+    kept = _matchings.of(catalog)
+    found = kept.find(key)
+    if found is None:
+        size = len(names) + len(matching.edges)
+        found = kept.get(key, lambda: (_Parts(given), size))
+    parts: _Parts = found[0]
+    return parts
+
+
+def _matching_order(matching: Matching, cardinality: Cardinality, parts: _Parts) -> MatchingOrder:
     if (alone := _of_one(matching, cardinality)) is not None:
         return alone
-    found = _ordered(matching, cardinality)
+    found = _ordered(matching, cardinality, parts)
     if found.cost < _LONG or counts_rare() or not _has_conditions(matching, cardinality):
         return found
     with counting_rare():
-        return _ordered(matching, cardinality_of(cardinality.catalog, cardinality.nodes)) if counts_rare() else found
+        if not counts_rare():
+            return found
+        again = cardinality_of(cardinality.catalog, cardinality.nodes)
+        return _ordered(matching, again, _parts(matching, again))
 
 
 def _has_conditions(matching: Matching, cardinality: Cardinality) -> bool:
@@ -139,8 +164,8 @@ def _has_conditions(matching: Matching, cardinality: Cardinality) -> bool:
     return any(cardinality.nodes[name].predicates for name in (*matching.names, *matching.bound))
 
 
-def _ordered(matching: Matching, cardinality: Cardinality) -> MatchingOrder:
-    names, problem, known = _told_problem(matching, cardinality)
+def _ordered(matching: Matching, cardinality: Cardinality, parts: _Parts) -> MatchingOrder:
+    names, problem, known = _told_problem(matching, cardinality, parts)
     model = CostModel(problem)
     hinted, reason = _hinted(matching, cardinality)
     if reason:
@@ -245,19 +270,22 @@ def _counted(parts: int, source: CardinalitySource) -> str:
 
 def order_problem(matching: Matching, cardinality: Cardinality) -> tuple[tuple[str, ...], Problem]:
     """Return the names of a matching's vertices by their numbers, and the problem of ordering these."""
-    names, problem, _ = _told_problem(matching, cardinality)
+    names, problem, _ = _told_problem(matching, cardinality, _parts(matching, cardinality))
     return names, problem
 
 
-def _told_problem(matching: Matching, cardinality: Cardinality) -> tuple[tuple[str, ...], Problem, str]:
+def _told_problem(matching: Matching, cardinality: Cardinality, parts: _Parts) -> tuple[tuple[str, ...], Problem, str]:
     """Return what ``order_problem`` does, and what EXPLAIN says of cardinalities that are better known."""
-    key = *_of_parts(matching), id(matching.hints)
-    if (known_problem := cardinality.problems.get(key)) is not None:
-        names, problem, told, _ = known_problem
-        wanted = mask_of(place for place, name in enumerate(names) if name in matching.wanted)
-        if problem.wanted != wanted or problem.counted != matching.counted:
-            problem = replace(problem, wanted=wanted, counted=matching.counted)
-        return names, problem, told
+    if parts.stated is None:
+        parts.stated = _stated(matching, cardinality)
+    names, problem, told = parts.stated
+    wanted = mask_of(place for place, name in enumerate(names) if name in matching.wanted)
+    if problem.wanted != wanted or problem.counted != matching.counted:
+        problem = replace(problem, wanted=wanted, counted=matching.counted)
+    return names, problem, told
+
+
+def _stated(matching: Matching, cardinality: Cardinality) -> tuple[tuple[str, ...], Problem, str]:
     names = (*matching.bound, *_numbered(matching, cardinality))
     number = {name: place for place, name in enumerate(names)}
     problem = _problem(matching, names, number, cardinality)
@@ -272,7 +300,6 @@ def _told_problem(matching: Matching, cardinality: Cardinality) -> tuple[tuple[s
     known = found if matching.hints.known is not None else {**_mutual_rows(matching, cardinality), **found}
     told = "" if source is None else _counted(sum(part.isdisjoint(matching.bound) for part in found), source)
     problem = _with_known_rows(problem, known, number) if known else problem
-    cardinality.problems[key] = names, problem, told, _held(matching)
     return names, problem, told
 
 

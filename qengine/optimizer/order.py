@@ -62,14 +62,19 @@ class CostModel:
         self.all = (1 << self.count) - 1
         self._given = _Given(problem) if given is None else given
         self._library = _library()
-        self._handle = ctypes.c_void_p()
         self._constants = _constants(device)
-        byref = ctypes.byref
-        _check(self._library.qe_order_open(byref(self._given.struct), byref(self._constants), byref(self._handle)))
+        self._rows_of_all: float | None = None
 
     def __del__(self) -> None:
-        if handle := getattr(self, "_handle", None):
+        if handle := self.__dict__.get("_handle"):
             self._library.qe_order_close(handle)
+
+    @cached_property
+    def _handle(self) -> ctypes.c_void_p:
+        """The library's model, for what is asked several times."""
+        handle, byref = ctypes.c_void_p(), ctypes.byref
+        _check(self._library.qe_order_open(byref(self._given.struct), byref(self._constants), byref(handle)))
+        return handle
 
     @cached_property
     def adjacent(self) -> list[int]:
@@ -97,6 +102,8 @@ class CostModel:
 
     def rows(self, part: int) -> float:
         """Return the expected number of embeddings of the sub-pattern over a set of vertices."""
+        if part == self.all and self._rows_of_all is not None:
+            return self._rows_of_all
         rows, words = ctypes.c_double(), _words([part], self.count)
         _check(self._library.qe_order_rows(self._handle, words.buffer_info()[0], ctypes.byref(rows)))
         return rows.value
@@ -104,14 +111,22 @@ class CostModel:
     def best_order(self) -> Ordered:
         """Return the cheapest order of the vertices that aren't bound: exact up to ``EXACT`` of them."""
         free = self.count - self.problem.bound.bit_count()
-        order, cost = (ctypes.c_int32 * free)(), ctypes.c_double()
-        _check(self._library.qe_order_best(self._handle, _CHEAP, order, ctypes.byref(cost)))
+        order, cost, rows = (ctypes.c_int32 * free)(), ctypes.c_double(), ctypes.c_double()
+        given, constants, every = self._given.struct, self._constants, _words([self.all], self.count)
+        byref = ctypes.byref
+        _check(
+            self._library.qe_order_solve(
+                byref(given), byref(constants), _CHEAP, every.buffer_info()[0], order, byref(cost), byref(rows)
+            )
+        )
+        self._rows_of_all = rows.value
         return Ordered(tuple(order), cost.value)
 
     def cost(self, order: Sequence[int]) -> float:
         """Return the cost of a given order of the vertices that aren't bound."""
         numbers, cost = (ctypes.c_int32 * len(order))(*order), ctypes.c_double()
-        _check(self._library.qe_order_cost(self._handle, numbers, len(order), ctypes.byref(cost)))
+        given, constants, byref = self._given.struct, self._constants, ctypes.byref
+        _check(self._library.qe_order_price(byref(given), byref(constants), numbers, len(order), byref(cost)))
         return cost.value
 
 
@@ -232,5 +247,6 @@ def _check(status: int) -> None:
 
 
 _library = _native.declared(
-    "qe_order_open p p p; qe_order_close p -> none; qe_order_best p f8 p p; qe_order_cost p p i4 p; qe_order_rows p p p"
+    "qe_order_open p p p; qe_order_close p -> none; qe_order_solve p p f8 p p p p; qe_order_price p p p i4 p; "
+    "qe_order_rows p p p"
 )

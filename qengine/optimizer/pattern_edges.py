@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from qengine._frozen import frozen
+from qengine._frozen import KeptHash, frozen
 from qengine.catalog.view import CatalogView, RelationshipTypeInfo
 from qengine.optimizer.labels import matching_types
 from qengine.plan.pattern import Direction, PatternRelationship
@@ -19,7 +19,7 @@ def given_name(name: str) -> str:
 
 
 @frozen
-class _Nature:
+class _Nature(KeptHash):
     """What holds of all pattern relationships of the same types and the same direction."""
 
     names: tuple[str, ...]
@@ -42,7 +42,7 @@ def _nature(types: tuple[RelationshipTypeInfo, ...], both: bool, antiparallel: b
 
 
 @frozen
-class PatternEdge:
+class PatternEdge(KeptHash):
     """A pattern relationship and its possible types.
 
     ``name``: of the relationship's variable. ``ends``: names of the start and the end node. ``multiple``: two vertices

@@ -181,7 +181,7 @@ class _Evaluation:
         for value in values:
             if value is None:
                 raise _NotEvaluated
-            same = column.compare("=", value)
+            same = column.compare("=", value, keep=False)
             found = found if same is None else found | same
         return found
 

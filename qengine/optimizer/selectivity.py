@@ -13,7 +13,7 @@ from typing import Any
 from qengine._frozen import record
 from qengine.catalog.values import ValueSummary
 from qengine.catalog.view import CatalogView
-from qengine.optimizer.memory import memory
+from qengine.optimizer.memory import Lasting, memory
 from qengine.optimizer.open_ranges import bounds_of, note_ranges
 from qengine.optimizer.peeking import Assumption, counts_rare, peeked
 from qengine.optimizer.value_shares import RANGE, UNKNOWN, ValueRange, equal, known_value, nulls, with_text
@@ -38,13 +38,14 @@ def selectivity(predicates: Sequence[Expr], catalog: CatalogView, entity: str, o
     owners
         The labels of the nodes, or types of the relationships, whose share is meant.
     """
-    known = memory("selectivities")
-    key = id(predicates), id(owners), entity, counts_rare()
-    found = known.get(key)
-    if found is None:
-        found = known[key] = _selectivity(predicates, catalog, entity, owners), predicates, owners
-    share: float = found[0]
+    peeks = peeked()
+    key = tuple(predicates), owners, entity, counts_rare(), id(peeks)
+    found = _shares.of(catalog).get(key, lambda: ((_selectivity(predicates, catalog, entity, owners), peeks), 1))
+    share: float = found[0][0]
     return share
+
+
+_shares = Lasting()
 
 
 def _selectivity(predicates: Sequence[Expr], catalog: CatalogView, entity: str, owners: LabelExpr | None) -> float:

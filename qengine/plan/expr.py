@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 from typing import Literal as OneOf
 
-from qengine._frozen import frozen
+from qengine._frozen import KeptHash, frozen
 from qengine.errors import Span
 from qengine.plan.node import node
 from qengine.types import ANY, BOOLEAN, LIST, MAP, PATH, Type
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from qengine.plan.pattern import LabelExpr
 
 
-class _Remembering:
+class _Remembering(KeptHash):
     """What was found of an expression, which never changes.
 
     ``variables``, ``parts``, ``repeats``: by ``plan.traverse``. ``fails``: by ``plan.fallible``.
@@ -135,7 +135,7 @@ class Case(Expr):
 class ListOf(Expr):
     """``[a, b, …]``."""
 
-    items: tuple[Expr, ...]
+    items: tuple[Expr, ...] = field(hash=False)  # there may be many
     type: Type = field(default=LIST, kw_only=True)
 
 

@@ -134,7 +134,7 @@ class MatchMode(Enum):
 
 
 @node("predicates")
-class PatternNode:
+class PatternNode(KeptHash):
     """A vertex of the query graph.
 
     ``predicates`` mention no variable but ``name``. ``bound`` nodes come with the input rows.
@@ -190,7 +190,7 @@ class Chain:
 
 
 @node("predicates", "inner", "repetition", "chain")
-class PatternRelationship:
+class PatternRelationship(KeptHash):
     """An edge of the query graph from node ``start`` to node ``end``.
 
     ``types``: a label expression over the type, None for any. ``hops``: None for a plain relationship, else

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from qengine._cached import cached_property
+from qengine._lru import LruCache
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn, is_ordered
 from qengine.temporal.arrow import to_values
@@ -19,6 +20,9 @@ from qengine.temporal.arrow_numbers import number_beside, numbers_in
 from qengine.temporal.values import FIELDS
 
 _ASKED = 32  # comparisons of texts, each of which Arrow does in a fiftieth of the time that sorting them takes
+_ASKED_OF_FEW = 4  # the same, of few different texts
+_FIRST, _FEW = 256, 64  # rows that are looked at for that, and how many different texts they have then
+_ANSWERS = 1 << 16  # bytes of what comparisons told last: other patterns, and other statements, ask the same again
 _EXACT = 1 << 53  # integers up to which floats have all
 _ARROW = {
     "=": pc.equal, "<>": pc.not_equal,
@@ -40,6 +44,7 @@ class SampledColumn:
         self._array = array
         self._asked = 0
         self._fields: dict[str, SampledColumn] = {}
+        self._answers: LruCache[Array] = LruCache(_ANSWERS, size=attrgetter("nbytes"))
         if coded is not None:
             self._coded = coded
             self.numbers = numbers
@@ -48,7 +53,8 @@ class SampledColumn:
     def nbytes(self) -> int:
         """Bytes of the arrays; values aside."""
         made = [self.__dict__.get("numbers"), self.__dict__.get("_coded", (None, None))[1], self._array]
-        return sum(each.nbytes for each in [*made, *self._fields.values()] if each is not None)
+        own: int = sum(each.nbytes for each in [*made, *self._fields.values()] if each is not None)
+        return own + self._answers.held
 
     @property
     def values(self) -> list[Any]:
@@ -104,13 +110,32 @@ class SampledColumn:
             return False
         return pa.types.is_floating(self.kind) or not (np.abs(self.numbers) > _EXACT).any()
 
-    def compare(self, op: str, value: Any) -> Array | None:
-        """Return of which rows ``row OP value`` is true: bool[rows]; None where values can't be compared."""
+    def compare(self, op: str, value: Any, *, keep: bool = True) -> Array | None:
+        """Return of which rows ``row OP value`` is true: bool[rows]; None where values can't be compared.
+
+        ``keep``: the answer, which may be asked for again.
+        """
+        if not keep or isinstance(value, list | dict):
+            return self._compare(op, value)
+        key = op, type(value), value
+        found = self._answers.find(key)
+        if found is None and (found := self._compare(op, value)) is not None:
+            found.flags.writeable = False
+            self._answers.get(key, lambda: found)
+        return found
+
+    @cached_property
+    def _most_asked(self) -> int:
+        """How many comparisons of texts Arrow does before these are sorted."""
+        few = len(set(self._array.slice(0, _FIRST).to_pylist())) < _FEW
+        return _ASKED_OF_FEW if few else _ASKED
+
+    def _compare(self, op: str, value: Any) -> Array | None:
         if isinstance(value, int | float) and not isinstance(value, bool):
             if self._exact or (self.numbers is not None and isinstance(value, float)):
                 return self.present(_compared(op, self.numbers, value))
         elif "_coded" not in self.__dict__:
-            if isinstance(value, str) and pa.types.is_string(self.kind) and self._asked < _ASKED:
+            if isinstance(value, str) and pa.types.is_string(self.kind) and self._asked < self._most_asked:
                 self._asked += 1
                 found = _ARROW[op](self._array, value).fill_null(False)
                 return np.asarray(found.to_numpy(zero_copy_only=False))

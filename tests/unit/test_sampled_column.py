@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from qengine.optimizer import sampled
-from qengine.storage.sampled_column import _ASKED, SampledColumn
+from qengine.storage.sampled_column import _ASKED, _ASKED_OF_FEW, SampledColumn
 from qengine.temporal import Date, LocalDateTime, LocalTime, parse_date_time
 from qengine.temporal.arrow import to_values
 
@@ -48,13 +48,24 @@ def test_moments_compare_as_their_values_do(array: Any) -> None:
     assert made <= 6 * 2  # values beyond the column's numbers, or between two of them
 
 
-def test_what_a_comparison_does_not_need_is_not_made() -> None:
-    texts = SampledColumn(pa.string(), pa.array(["b", None, "a"]))
-    numbers = SampledColumn(pa.int64(), pa.array([3, None, 1]))
+@pytest.mark.parametrize(("different", "most"), [(2, _ASKED_OF_FEW), (100, _ASKED)])
+def test_what_a_comparison_does_not_need_is_not_made(different: int, most: int) -> None:
+    rows = [None, *(f"{row % different:03}" for row in range(200))]
+    texts, numbers = SampledColumn(pa.string(), pa.array(rows)), SampledColumn(pa.int64(), pa.array([3, None, 1]))
     assert sampled._is_column(texts) and sampled._is_column(numbers) and not sampled._is_column(np.zeros(2))
-    for _ in range(_ASKED):
-        assert texts.compare("=", "a").tolist() == [False, False, True]
-        assert numbers.compare(">", 1).tolist() == [True, False, False]
-    assert "_coded" not in texts.__dict__ and "_coded" not in numbers.__dict__
-    assert texts.compare("<", "b").tolist() == [False, False, True]
+    for asked in range(most + 1):
+        assert "_coded" not in texts.__dict__ and "_coded" not in numbers.__dict__
+        for _ in range(3):  # the same again asks nothing
+            assert texts.compare("<", f"{asked:03}").tolist() == [
+                each is not None and each < f"{asked:03}" for each in rows
+            ]
+            assert numbers.compare(">", 1 + asked).tolist() == [asked < 2, False, False]
     assert "_coded" in texts.__dict__
+
+
+def test_answers_are_told_apart_by_the_type_of_what_was_compared() -> None:
+    column = SampledColumn(pa.int64(), pa.array([1, None, 2]))
+    for value, holds in ((1, [True, False, False]), (True, None), (1.0, [True, False, False]), ("1", None)) * 2:
+        found = column.compare("=", value)
+        assert (None if found is None else found.tolist()) == holds
+        assert found is None or not found.flags.writeable

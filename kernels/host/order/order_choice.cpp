@@ -500,47 +500,48 @@ class OrderingOf final : public Ordering {
   OrderModel<Set> model_;
 };
 
-}  // namespace
-}  // namespace qe
-
-// Opens a model of a problem; both structs and what they point to must live until it is closed.
-QE_API int32_t qe_order_open(const qe::OrderProblem* problem, const qe::OrderConstants* constants, void** model) {
-  using namespace qe;
-  const bool small = problem->words == 1;
-  if (problem->count > (small ? 64 : kMaxOrdered) || (!small && problem->words != kMaxOrdered / 64)) return kInvalid;
+// Has `use` take a new model of a problem; returns a status.
+template <class Use>
+int32_t with_model(const OrderProblem& problem, const OrderConstants& constants, Use&& use) {
+  const bool small = problem.words == 1;
+  if (problem.count > (small ? 64 : kMaxOrdered) || (!small && problem.words != kMaxOrdered / 64)) return kInvalid;
   try {
     std::unique_ptr<Ordering> made;
-    if (small) made = std::make_unique<OrderingOf<Bits<1>>>(*problem, *constants);
-    else made = std::make_unique<OrderingOf<Bits<kMaxOrdered / 64>>>(*problem, *constants);
-    *model = made.release();
+    if (small) made = std::make_unique<OrderingOf<Bits<1>>>(problem, constants);
+    else made = std::make_unique<OrderingOf<Bits<kMaxOrdered / 64>>>(problem, constants);
+    use(std::move(made));
     return kOk;
   } catch (...) {
     return kOutOfMemory;
   }
 }
 
-QE_API void qe_order_close(void* model) { delete static_cast<qe::Ordering*>(model); }
+}  // namespace
+}  // namespace qe
 
-// Writes the vertices that aren't bound, in the order that costs least, and its cost in nanoseconds. An order that costs
-// at most `cheap` is good enough: looking for a better one would take longer.
-QE_API int32_t qe_order_best(void* model, double cheap, int32_t* order, double* cost) {
-  try {
-    *cost = static_cast<qe::Ordering*>(model)->best(cheap, order);
-    return qe::kOk;
-  } catch (...) {
-    return qe::kOutOfMemory;
-  }
+// Opens a model of a problem; both structs and what they point to must live until it is closed.
+QE_API int32_t qe_order_open(const qe::OrderProblem* problem, const qe::OrderConstants* constants, void** model) {
+  return qe::with_model(*problem, *constants, [&](auto made) { *model = made.release(); });
+}
+
+// Writes the vertices that aren't bound, in the order that costs least, its cost in nanoseconds, and the expected
+// embeddings of the set `part`. An order that costs at most `cheap` is good enough: looking for a better one would take
+// longer.
+QE_API int32_t qe_order_solve(const qe::OrderProblem* problem, const qe::OrderConstants* constants, double cheap,
+                              const uint64_t* part, int32_t* order, double* cost, double* rows) {
+  return qe::with_model(*problem, *constants, [&](auto made) {
+    *cost = made->best(cheap, order);
+    *rows = made->rows(part);
+  });
 }
 
 // Writes what the order `given` of the n vertices that aren't bound costs.
-QE_API int32_t qe_order_cost(void* model, const int32_t* given, int32_t n, double* cost) {
-  try {
-    *cost = static_cast<qe::Ordering*>(model)->cost(given, n);
-    return qe::kOk;
-  } catch (...) {
-    return qe::kOutOfMemory;
-  }
+QE_API int32_t qe_order_price(const qe::OrderProblem* problem, const qe::OrderConstants* constants,
+                              const int32_t* given, int32_t n, double* cost) {
+  return qe::with_model(*problem, *constants, [&](auto made) { *cost = made->cost(given, n); });
 }
+
+QE_API void qe_order_close(void* model) { delete static_cast<qe::Ordering*>(model); }
 
 // Writes the expected embeddings of the sub-pattern over a set of vertices.
 QE_API int32_t qe_order_rows(void* model, const uint64_t* part, double* rows) {

@@ -126,7 +126,7 @@ def few_visits(store: ExecView, search: Search, rows: int, execution: Execution)
 
 def _tested_of(store: ExecView, search: Search) -> _Tested:
     most = max((_size(store, level) for level in search.levels if _is_tested(level)), default=0)
-    return _Tested(most, not differs(search))
+    return _Tested(most, most > 0 and not differs(search))
 
 
 def column_kind(arrow: Any) -> tuple[ColumnKind, int] | None:

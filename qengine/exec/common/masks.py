@@ -47,7 +47,7 @@ class Masks:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._known: dict[tuple[int, int, int], tuple[tuple[Expr, ...], BoolArray]] = {}
-        self._same: dict[tuple[object, ...], tuple[str, BoolArray]] = {}
+        self._same: dict[tuple[object, ...], tuple[tuple[Expr, ...], BoolArray]] = {}
         self._rows: dict[int, tuple[Search, int]] = {}
         self._listed: dict[tuple[int, int, LabelExpr | None], tuple[VertexLevel, IntArray | None]] = {}
 
@@ -173,9 +173,8 @@ class Masks:
         except TypeError:  # a list among its constants, which may be long
             mask = self._asked(name, predicates, kind, bounds)
         else:
-            told = repr(unnamed)  # 0.0 equals -0.0, and isn't the same
-            if found is None or found[0] != told:
-                found = self._same[same] = told, self._asked(name, predicates, kind, bounds)
+            if found is None or repr(found[0]) != repr(unnamed):  # 0.0 equals -0.0, and isn't the same
+                found = self._same[same] = unnamed, self._asked(name, predicates, kind, bounds)
             mask = found[1]
         self._known[key] = predicates, mask
         return mask

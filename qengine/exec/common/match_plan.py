@@ -122,7 +122,7 @@ class PlanTables:
 
     def level_span(self, levels: Sequence[int]) -> Span:
         """Add a set of levels."""
-        return span(self.level_ids, levels)
+        return span(self.level_ids, levels) if levels else NO_SPAN
 
     def plan(
         self, seeds: int, enumerated: int, mode: SearchMode, outputs: int, breadth_first: bool

@@ -113,10 +113,12 @@ def run(
     ExecutionError
         Where a value makes the query fail.
     """
-    if matchers is None and (counted := count_fast_path(plan, store, context)) is not None:
-        context.check()
-        yield ResultRows(counted, store, context)
-        return
+    if matchers is None:
+        counted = count_fast_path(plan, store, context, lambda: runtime_of(store, context))
+        if counted is not None:
+            context.check()
+            yield ResultRows(counted, store, context)
+            return
     if matchers is None and (few := few_rows(plan, store, context, lambda: _at_once(plan, store, context))) is not None:
         if few.length:
             yield few

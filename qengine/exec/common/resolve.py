@@ -12,7 +12,7 @@ import pyarrow as pa
 from qengine._frozen import frozen, replace
 from qengine.errors import InternalError
 from qengine.exec.common.constant_conditions import Bounds, FewVisits, column_kind
-from qengine.exec.common.lists_read import parts_read, type_indices
+from qengine.exec.common.lists_read import lists_read, type_indices
 from qengine.exec.common.match_plan import (
     COMPARISONS,
     NO_SPAN,
@@ -305,23 +305,18 @@ class _Resolver:
         return self.sources[key]
 
     def find_source_lists(self, types: tuple[str, ...], direction: Direction) -> tuple[int, Span, int, int] | None:
-        parts, flags, symmetric = parts_read(self.store, types, direction), SourceFlag(0), True
-        for index in type_indices(self.store, types):
-            info = self.store.types[index]
-            symmetric = symmetric and (info.undirected or direction is Direction.BOTH)
-            flags |= SourceFlag.REPEATS if info.parallel else 0
-            flags |= SourceFlag.LOOPS if info.loops else 0
+        read = lists_read(self.store, types, direction)
+        parts, flags = read.parts, read.flags
         if not parts:
             return None
-        flags |= SourceFlag.SYMMETRIC if symmetric else 0
         if self.merged and len(parts) >= SEVERAL:
             whole = merged_neighbours(self.store, parts)
-            flags &= ~SourceFlag.REPEATS
-            return int(flags), span(self.tables.list_ids, [self.place_of(whole)]), *whole.reach
+            flags &= ~int(SourceFlag.REPEATS)
+            return flags, span(self.tables.list_ids, [self.place_of(whole)]), *whole.reach
         lists = [self.list_of(index, way) for index, way in parts]
         reaches = [self.store.adjacency(index, way).reach for index, way in parts]
         first, behind = min(low for low, _ in reaches), max(high for _, high in reaches)
-        return int(flags), span(self.tables.list_ids, lists), first, behind
+        return flags, span(self.tables.list_ids, lists), first, behind
 
     def list_of(self, type_index: int, direction: Direction) -> int:
         key = (type_index, direction)
@@ -331,7 +326,7 @@ class _Resolver:
 
     def place_of(self, lists: Adjacency) -> int:
         """Add lists to the plan; return their place."""
-        struct = lists.as_struct()
+        struct = lists.struct
         self.tables.keep.append(struct)
         self.tables.lists.append(bytes(struct))
         return len(self.tables.lists) - 1
@@ -353,6 +348,8 @@ class _Resolver:
 
     def conditions(self, conditions: tuple[ColumnCondition, ...], own: int, tested: Sequence[Bounds]) -> Span:
         """Add the conditions of a level; ``own``: its place."""
+        if not (conditions or tested):
+            return NO_SPAN
         found = [
             (
                 int(COMPARISONS[each.op]),

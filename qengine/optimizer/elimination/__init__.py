@@ -8,6 +8,7 @@ from math import inf
 from typing import TypeVar
 
 from qengine._frozen import frozen, replace
+from qengine.catalog.costs import costs
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.elimination.calls import scheduled
@@ -19,7 +20,11 @@ from qengine.optimizer.elimination.quotients import Bundle, Quotient, relation_o
 from qengine.optimizer.elimination.searched import Pattern, TermSearches
 from qengine.optimizer.elimination.vertices import Elimination
 from qengine.optimizer.labels import satisfying_sets
+from qengine.optimizer.learned_rows import learned_rows
+from qengine.optimizer.memory import Lasting
 from qengine.optimizer.pattern_edges import PatternEdge
+from qengine.optimizer.peeking import counts_rare, peeked
+from qengine.optimizer.target import is_for_gpu
 from qengine.plan.elimination import (
     VALUED,
     ArcEnds,
@@ -33,7 +38,8 @@ from qengine.plan.elimination import (
     Values,
 )
 from qengine.plan.expr import Expr
-from qengine.plan.pattern import Direction, LabelExpr, PatternNode
+from qengine.plan.fallible import condition_can_fail
+from qengine.plan.pattern import Direction, LabelExpr, PatternNode, PatternRelationship
 from qengine.plan.physical import Search
 from qengine.plan.schedule import Schedules
 
@@ -46,6 +52,9 @@ _LEAST = 1e6
 
 _A_QUOTIENT = 1e5
 """Nanoseconds that planning and running a quotient take, at the least."""
+
+_SECTIONS = (("cpu", "elimination"), ("gpu", "elimination"), ("cpu", "search"))
+"""Of the constants that steps, and searches beside them, cost by."""
 
 _LEAST_SEARCHED = 2e8
 """Nanoseconds that a search must cost for terms of it to be searched instead: to plan these takes longer."""
@@ -98,10 +107,50 @@ def eliminated(
     would cost so much are left out of the schedules; steps are chosen by the costs of the first one. ``kernels``: names
     of rows of the kernel table that are taken where they match.
     """
-    outputs, limit = wanted.by, limits[_first(limits)]
-    large = len(names) > _MOST_APART
+    limit, large = limits[_first(limits)], len(names) > _MOST_APART
     if len(names) > _MOST_VERTICES or not (edges or wanted.absent) or limit < _LEAST or (large and difference.vertices):
         return None
+
+    def find() -> Eliminated | None:
+        return _eliminated(names, nodes, edges, difference, wanted, catalog, limits, kernels)
+
+    own = [nodes[name] for name in names]
+    asked: list[PatternNode | PatternRelationship] = [*own, *(edge.relationship for edge in (*edges, *wanted.absent))]
+    if wanted.compared or any(condition_can_fail(predicate) for each in asked for predicate in each.predicates):
+        return find()  # whose errors say where in the text they are
+    constants = (costs(device, section) for device, section in _SECTIONS)
+    given = peeked(), learned_rows(catalog), *constants
+    key = (
+        (counts_rare(), is_for_gpu(), *map(id, given)),
+        (*names, *own, *edges, wanted),
+        difference.content(),
+        (*limits.items(), *kernels),
+    )
+    kept = _eliminations.of(catalog).get(key, lambda: _kept(find(), len(names) + len(edges), given))
+    known: Eliminated | None = kept[0][0]
+    return known
+
+
+_eliminations = Lasting()
+
+
+def _kept(found: Eliminated | None, size: int, given: object) -> tuple[object, int]:
+    """Return what is kept of a pattern of so many parts; ``given``: what its key names by identity."""
+    return (found, given), size if found is None else size + len(found.steps) + len(found.terms)
+
+
+def _eliminated(
+    names: Sequence[str],
+    nodes: dict[str, PatternNode],
+    edges: Sequence[PatternEdge],
+    difference: Differences,
+    wanted: Wanted,
+    catalog: CatalogView,
+    limits: Mapping[str, float],
+    kernels: Collection[str],
+) -> Eliminated | None:
+    outputs, limit = wanted.by, limits[_first(limits)]
+    large = len(names) > _MOST_APART
     kinds = [satisfying_sets(catalog, nodes[name].labels) for name in names]
     most = int(min(limit / _A_QUOTIENT, _MOST_OF_LARGE if large else _MOST_QUOTIENTS))
     pattern = Pattern(names, nodes, (*edges, *wanted.absent))

@@ -19,7 +19,6 @@ from qengine.optimizer.lower.conditions import PostFilters, compared_values
 from qengine.optimizer.lower.demand import Duplicates
 from qengine.optimizer.lower.match_state import MatchState
 from qengine.optimizer.matching import Matching, MatchingOrder, matching_order, order_on_gpu
-from qengine.optimizer.memory import memory
 from qengine.optimizer.pattern_edges import PatternEdge, edge_of_types
 from qengine.optimizer.search_levels import SearchSpec, as_filter, build_levels
 from qengine.optimizer.target import is_for_gpu
@@ -182,10 +181,6 @@ class MatchStrategies(MatchState):
         return count_shapes(self._built(request, order), self.catalog)
 
     def _built(self, request: MatchRequest, order: MatchingOrder) -> tuple[Level, ...]:
-        remembered, asked = memory("levels"), (id(request), order.names, id(order.symmetry))
-        known: tuple[tuple[Level, ...], object] | None = remembered.get(asked)
-        if known is not None:
-            return known[0]
         matching = request.matching
         parts = SearchSpec(
             self.nodes,
@@ -198,9 +193,7 @@ class MatchStrategies(MatchState):
             matching.conditions,
             existence=request.existence,
         )
-        levels = build_levels(parts)
-        remembered[asked] = levels, (request, order.symmetry)
-        return levels
+        return build_levels(parts)
 
     def _constrained(self, name: str, edges: list[PatternEdge], difference: Differences, filters: PostFilters) -> bool:
         """Tell whether a bound node takes part in the search at all."""
