@@ -79,7 +79,9 @@ class _Share:
         self.guessed = False
         alone = self.of_all(predicates)
         keys = {part.key for each in predicates for part in preorder(each) if isinstance(part, Property)}
-        if (len(keys) < 2 and not self.guessed) or alone == 0.0:
+        parts = [part for each in predicates for part in conjuncts(each)]
+        one = len(keys) < 2 and (len(parts) < 2 or all(self.bounds(each) is not None for each in parts))
+        if (one and not self.guessed) or alone == 0.0:
             return alone
         if self.entity == "node":
             sample, element = self.catalog.node_sample(self.owners), "node"
