@@ -15,6 +15,7 @@ from typing import Any, TypeVar, cast
 from qengine.catalog.costs import costs
 from qengine.catalog.view import CatalogView, EdgeStatistics, RelationshipTypeInfo
 from qengine.optimizer.labels import vertex_count
+from qengine.optimizer.selectivity import selectivity
 from qengine.optimizer.unjoined import Element, share_of_one
 from qengine.plan.elimination import (
     VALUED,
@@ -301,14 +302,19 @@ class ProgramFacts:
         return vertices / 3 * exp(-0.81 * spread - 0.265 * spread**2)
 
     @_once
+    @_once
     def share(self, place: int) -> float:
-        """Return about which share of a vector's numbers aren't 0, as far as labels say."""
+        """Return about which share of a vector's numbers aren't 0, as far as labels and predicates say."""
         match self.steps[place]:
             case NodeIndicator(nodes=nodes):
-                return min((vertex_count(self.catalog, labels) / self.vertices for _, labels, _ in nodes), default=1.0)
+                return min((self._share_of(*each) for each in nodes), default=1.0)
             case Product(factors=factors):
                 return min(map(self.share, factors))
         return 1.0
+
+    def _share_of(self, _: str, labels: LabelExpr | None, predicates: tuple[Expr, ...]) -> float:
+        share = selectivity(predicates, self.catalog, "node", labels) if predicates else 1.0
+        return share * vertex_count(self.catalog, labels) / self.vertices
 
     def forest(self, forest: RootedForest | MaskedForest | Pairs) -> tuple[float, float, float]:
         """Return how many numbers the nodes of a forest add to sparse vectors, over all roots, and how many are read.
