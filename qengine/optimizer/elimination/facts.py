@@ -302,17 +302,21 @@ class ProgramFacts:
         return vertices / 3 * exp(-0.81 * spread - 0.265 * spread**2)
 
     @_once
-    @_once
     def share(self, place: int) -> float:
-        """Return about which share of a vector's numbers aren't 0, as far as labels and predicates say."""
+        """Return about which share of a vector's numbers aren't 0, as far as labels say."""
+        return self._share(place, False)
+
+    @_once
+    def _share(self, place: int, asked: bool) -> float:
+        """Return such a share, with ``asked`` as far as predicates say, too."""
         match self.steps[place]:
             case NodeIndicator(nodes=nodes):
-                return min((self._share_of(*each) for each in nodes), default=1.0)
+                return min((self._share_of(labels, each if asked else ()) for _, labels, each in nodes), default=1.0)
             case Product(factors=factors):
-                return min(map(self.share, factors))
+                return min(self._share(each, asked) for each in factors)
         return 1.0
 
-    def _share_of(self, _: str, labels: LabelExpr | None, predicates: tuple[Expr, ...]) -> float:
+    def _share_of(self, labels: LabelExpr | None, predicates: tuple[Expr, ...]) -> float:
         share = selectivity(predicates, self.catalog, "node", labels) if predicates else 1.0
         return share * vertex_count(self.catalog, labels) / self.vertices
 
@@ -323,7 +327,7 @@ class ProgramFacts:
         """
         nodes, tops = forest.nodes, forest.tops if isinstance(forest, RootedForest) else ()
         vector = None if isinstance(forest, MaskedForest) else forest.vector
-        roots = self.vertices * (1.0 if vector is None else self.share(vector))
+        roots = self.vertices * (1.0 if vector is None else self._share(vector, True))  # the others are left out
         shares = [1.0 if node.vector is None else self.share(node.vector) for node in nodes]
         matrices = (self.steps[place] for node in nodes for place in (node.start, node.link) if place is not None)
         valued = any(isinstance(step, Matrix) and _of_values(step.relations) for step in matrices)
