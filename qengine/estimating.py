@@ -50,7 +50,8 @@ class Estimating:
         budget_ms
             Milliseconds of all: planning, what is built and counted, and sampling. Where no time is left for samples
             (``method`` then is "statistics") the value is what the planner expects, and where few hit, what both say
-            together. The first estimate of a text may take some milliseconds more for what the next ones find. Planning
+            together; so it is of ``samples``, where none hits. The first estimate of a text may take some milliseconds
+            more for what the next ones find. Planning
             ends after a second in any case. Of an ``Estimator`` of yours one sample is enough.
         samples
             Number of samples. Under "auto" fewer where one takes far longer than Alley's: so many as take four times as

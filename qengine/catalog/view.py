@@ -180,6 +180,12 @@ class CatalogView(Protocol):
     def edge_statistics(self, source: Labels, type: str | None, target: Labels) -> EdgeStatistics:
         """Return statistics of the relationships between nodes with some labels."""
 
+    def edges_by_label_sets(self, type: str) -> Any:
+        """Return int64[pairs, 3]: places in ``label_sets`` of sources and targets, and how many relationships.
+
+        Pairs may be there several times. Relationships of an undirected type count both ways, a self-loop once.
+        """
+
     def acyclic(self, type: str) -> bool:
         """Tell whether no path of relationships of a directed type leads back to where it began; False if unknown."""
 

@@ -268,14 +268,17 @@ class _Known:
     def told(
         self, sums: Sums, name: str, device: str = "cpu", exposure: float | None = None, least: float = 0.0
     ) -> Estimate:
-        """Return what samples say, together with statistics where they hit seldom and a budget was given.
+        """Return what samples say, together with statistics where none hits, or few and a budget was given.
 
         ``exposure``: as ``together`` wants it. ``least``: so many there are.
         """
         request, bound = self.request, self.bound
         low, high = interval(sums, request.confidence)
         value = sums.mean
-        if request.budget_ms is not None and self.prior is not None and sums.effective_hits < ENOUGH_HITS:
+        enough = (
+            ENOUGH_HITS if request.budget_ms is not None else 1e-9
+        )  # so many samples, to be averaged, stay unbiased
+        if self.prior is not None and sums.effective_hits < enough:
             expected = self.prior(request.confidence)
             value = together(
                 sums, sums.samples / max(bound, 1.0) if exposure is None else exposure, expected, request.confidence

@@ -73,10 +73,16 @@ def ends_alike(walk: Walk, catalog: CatalogView) -> float:
 
 def elements_below(operator: Operator, catalog: CatalogView) -> dict[str, Element]:
     """Return the nodes and relationships that rows come from, with the conditions on each, as far as they are known."""
+    found = below(operator, catalog)
+    return {**found.relationships, **found.nodes}
+
+
+def below(operator: Operator, catalog: CatalogView) -> Below:
+    """Return what an operator's rows come from, and what joins the nodes of that."""
     found = Below(catalog)
     found.read_below(operator)
     found.join()
-    return {**found.relationships, **found.nodes}
+    return found
 
 
 def _equations(join: HashJoin) -> list[Expr]:
@@ -169,6 +175,11 @@ class Below:
         """Find what joins the nodes of all searches that were read."""
         for names, search in self.searches:
             self._join_levels(names, search)
+        for walk in self.walks:
+            if not walk.end_bound and walk.minimum:  # its last hop
+                before = f"before {walk.end.name}"
+                self.nodes[before] = Element(None, (), 1.0)
+                self._join("", (before, walk.end.name), walk.types, walk.direction, None)
         for each in self.joints:
             if each.name and len(each.types) == 1:
                 type = LabelIs(each.types[0][0])

@@ -12,8 +12,8 @@ from functools import partial
 from weakref import WeakKeyDictionary
 
 from qengine._frozen import replace
-from qengine.catalog.view import CatalogView
-from qengine.optimizer.labels import vertex_count
+from qengine.catalog.view import CatalogView, RelationshipTypeInfo
+from qengine.optimizer.labels import matching_types, vertex_count
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.plan.expr import Variable
 from qengine.plan.logical import Aggregate, Operator, Project
@@ -41,7 +41,7 @@ def with_likely_labels(
     for name in given:
         if nodes[name].labels is not None:
             continue
-        likely = _asked(rows, name)
+        likely = _asked(rows, name, catalog)
         if likely is None:
             implied = [labels for edge in edges if (labels := _implied(edge, name, catalog)) is not None]
             likely = implied[0] if len(implied) == 1 else min(implied, key=partial(vertex_count, catalog), default=None)
@@ -50,7 +50,7 @@ def with_likely_labels(
     return found
 
 
-def _asked(rows: Operator | None, name: str) -> LabelExpr | None:
+def _asked(rows: Operator | None, name: str, catalog: CatalogView) -> LabelExpr | None:
     """Return the labels that a plan asks of a node in one of its columns; None where that can't be told."""
     while rows is not None:
         match rows:
@@ -66,13 +66,16 @@ def _asked(rows: Operator | None, name: str) -> LabelExpr | None:
             case Reach(end=end) if end.name == name:
                 return end.labels
             case Walk(end=end, end_bound=False) if end.name == name:
-                return end.labels
+                if end.labels is not None or not rows.minimum or not rows.types:
+                    return end.labels
+                types = matching_types(catalog, LabelOr(tuple(map(LabelIs, rows.types))))
+                return _of_ends(types, rows.direction.reversed(), catalog)
             case LookUp(name=given, labels=labels) if given == name:
                 return labels
             case HashJoin(build=build, emit=emit) if name in emit:
                 rows = build
                 continue
-            case FewOrMany(many=many) if (below := _asked(many, name)) is not None:
+            case FewOrMany(many=many) if (below := _asked(many, name, catalog)) is not None:
                 return below
         rows = getattr(rows, "input", None)
     return None
@@ -83,9 +86,14 @@ def _implied(edge: PatternEdge, name: str, catalog: CatalogView) -> LabelExpr | 
     start, end = edge.ends
     if start == end or name not in edge.ends:
         return None
-    begins = (edge.relationship.direction is not Direction.IN) == (name == start)
-    sides = (True, False) if edge.relationship.direction is Direction.BOTH else (begins,)
-    ways = tuple((info.name, side) for info in edge.types for side in ((True, False) if info.undirected else sides))
+    direction = edge.relationship.direction
+    return _of_ends(tuple(edge.types), direction if name == start else direction.reversed(), catalog)
+
+
+def _of_ends(types: Sequence[RelationshipTypeInfo], leaving: Direction, catalog: CatalogView) -> LabelExpr | None:
+    """Return labels one of which nodes with relationships of some types must have, seen from them; None: any."""
+    sides = {Direction.OUT: (True,), Direction.IN: (False,)}.get(leaving, (True, False))
+    ways = tuple((info.name, side) for info in types for side in ((True, False) if info.undirected else sides))
     known = _ends.setdefault(catalog, {})
     if ways not in known:
         parts = dict.fromkeys(_end_labels(catalog, *way) for way in ways)

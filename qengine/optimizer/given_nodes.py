@@ -12,7 +12,7 @@ from typing import Any
 
 from qengine.catalog.view import CatalogView, Incidence
 from qengine.optimizer.correlation import Joint, admitted_nodes
-from qengine.optimizer.filters import Below
+from qengine.optimizer.filters import Below, below
 from qengine.optimizer.labels import matching_types
 from qengine.optimizer.unjoined import known_values
 from qengine.plan.expr import Expr, Variable
@@ -37,7 +37,7 @@ def found_from(search: Search, rows: Operator, catalog: CatalogView) -> tuple[fl
     if hop is None or search.rows is None:
         return None
     start, end, edge = hop
-    nodes = _nodes(_name_below(start.name, rows), rows, catalog)
+    nodes = given_nodes(name_below(start.name, rows), below(rows, catalog))
     if nodes is None or not len(nodes):
         return None
     hits = _hits(nodes, end, edge, catalog)
@@ -61,7 +61,7 @@ def _one_hop(search: Search) -> tuple[VertexLevel, VertexLevel, EdgeLevel | None
     return None if edge is not None and edge.conditions else (start, end, edge)
 
 
-def _name_below(name: str, rows: Operator) -> str:
+def name_below(name: str, rows: Operator) -> str:
     """Return what a column of rows is called where a search finds it."""
     while isinstance(rows, Project | Filter | Attach | Search):
         if isinstance(rows, Search) and name in (level.name for level in rows.levels[rows.seeds :]):
@@ -75,19 +75,20 @@ def _name_below(name: str, rows: Operator) -> str:
     return name
 
 
-def _nodes(name: str, rows: Operator, catalog: CatalogView) -> Any:
-    """Return ids of nodes that are in a column of rows, as often as they are expected there: int64; None if unknown."""
+def given_nodes(name: str, known: Below) -> Any:
+    """Return ids of nodes that are in a column of rows, as often as they are expected there: int64; None if unknown.
+
+    ``known``: what the rows come from, in which the column has this name.
+    """
     import numpy as np
 
-    below = Below(catalog)
-    below.read_below(rows)
-    below.join()
-    joints = [each for each in below.joints if name in each.ends and len(set(each.ends)) == 2]
+    catalog = known.catalog
+    joints = [each for each in known.joints if name in each.ends and len(set(each.ends)) == 2]
     if not joints:
-        node = below.nodes.get(name)
+        node = known.nodes.get(name)
         return None if node is None else _drawn(admitted_nodes(node.predicates, node.labels, catalog), None)
-    joint = max(joints, key=lambda each: _asked(each, below))
-    of_types = (_ends(name, joint, type, below, catalog) for type, edges in joint.types if edges)
+    joint = max(joints, key=lambda each: _asked(each, known))
+    of_types = (_ends(name, joint, type, known, catalog) for type, edges in joint.types if edges)
     parts = [found for found in of_types if found is not None]
     if not parts:
         return None
@@ -97,7 +98,7 @@ def _nodes(name: str, rows: Operator, catalog: CatalogView) -> Any:
         weights = np.concatenate([np.full(len(found), each) for found, each in parts])
     for other in joints:
         if other is not joint:
-            degrees = catalog.degrees_of(ids, other.incidence(name, below.nodes))
+            degrees = catalog.degrees_of(ids, other.incidence(name, known.nodes))
             weights = degrees if weights is None else weights * degrees
     return _drawn(ids, weights)
 

@@ -305,23 +305,26 @@ def _named(names: Sequence[str], mask: int) -> tuple[str, ...]:
 def _cost_of_rows(matching: Matching, model: CostModel, names: Sequence[str], join: Join) -> float:
     """Return what joining costs beside the two searches, and turn over fewer rows than that where rows are counted."""
     number = {name: place for place, name in enumerate(names)}
-    sizes, masks = [], [mask_of(number[name] for name in side.names) for side in (join.probe, join.build)]
-    for side, mask in zip((join.probe, join.build), masks, strict=True):
-        rows = model.rows(mask)
-        if matching.counted:
-            wanted = _side_matching(matching, join, side).wanted
-            rows = min(rows, model.rows(mask_of(number[name] for name in wanted)))
-        sizes.append(rows)
+    sides = (join.probe, join.build)
+    sizes, masks = [], [mask_of(number[name] for name in side.names) for side in sides]
     pairs, tests = model.rows(model.all), 0
     for part, share in model.problem.pairs:  # conditions across both sides are checked on the pairs
         if not any(part & mask == part for mask in masks):
             pairs, tests = pairs / share, tests + 1
-    if matching.counted:
-        shared = 1.0
+    met = pairs
+    for side, mask in zip(sides, masks, strict=True):
+        rows = every = model.rows(mask)
+        if matching.counted:
+            wanted = _side_matching(matching, join, side).wanted
+            rows = min(rows, model.rows(mask_of(number[name] for name in wanted)))
+            met *= rows / max(every, 1e-9)
+        sizes.append(rows)
+    if matching.counted and any({*side.names}.difference(join.keys).isdisjoint(matching.wanted) for side in sides):
+        shared = 1.0  # whether it is there is asked of each key
         for name in join.keys:
             shared *= max(model.problem.candidates[number[name]], 1.0)
-        pairs = min(pairs, sizes[0] * sizes[1] / shared)
-    return joining_cost(max(sizes), min(sizes), pairs) + costs("cpu", "join")["test"] * tests * pairs
+        met = min(pairs, sizes[0] * sizes[1] / shared)
+    return joining_cost(max(sizes), min(sizes), met) + costs("cpu", "join")["test"] * tests * met
 
 
 # ------------------------------------------------------------ sides

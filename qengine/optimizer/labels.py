@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from qengine._frozen import record
 from qengine.catalog.view import CatalogView, RelationshipTypeInfo
-from qengine.plan.pattern import LabelExpr
+from qengine.plan.pattern import LabelAnd, LabelExpr, LabelIs, LabelNot
 
 _MOST_CACHED = 4096  # expressions
 
@@ -52,6 +52,15 @@ def may_coincide(catalog: CatalogView, one: LabelExpr | None, other: LabelExpr |
 def satisfying_sets(catalog: CatalogView, condition: LabelExpr | None) -> int:
     """Return as a bit mask which of the graph's label sets satisfy an expression; all bits for none."""
     return -1 if condition is None else _satisfying(catalog, condition)[0]
+
+
+def exactly(catalog: CatalogView, place: int) -> LabelExpr | None:
+    """Return what satisfies the vertices of one of the catalogue's label sets, and no others; None for all of them."""
+    sets = _of(catalog).label_sets
+    labels = sets[place][0]
+    others = frozenset[str]().union(*(each for each, _ in sets if labels < each)) - labels
+    args = (*map(LabelIs, sorted(labels)), *(LabelNot(LabelIs(name)) for name in sorted(others)))
+    return args[0] if len(args) == 1 else LabelAnd(args) if args else None
 
 
 def _satisfying(catalog: CatalogView, condition: LabelExpr) -> tuple[int, int]:

@@ -410,6 +410,7 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
         candidates=candidates,
         labelled=[cardinality.labelled(name) for name in names],
         filtered=frozenset(filtered),
+        walked=frozenset(walked),
         links=links,
         different=different,
         entangled=entangled,

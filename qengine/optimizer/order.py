@@ -132,13 +132,13 @@ class CostModel:
 
 _Constants = _native.struct(
     "qe::OrderConstants",
-    "f8 locate at_hand set_up read bind check counter look_up row remembered recalled; "
+    "f8 locate at_hand set_up read bind check test counter look_up row remembered recalled; "
     "i4 tabled wedges overlaps unused",
 )
 _Struct = _native.struct(
     "qe::OrderProblem",
     "p candidates labelled kinds ends links sorts meetings together different less entangled triangles closures "
-    "known factors filtered bound wanted; "
+    "known factors filtered walked bound wanted; "
     "i4 count n_links n_meetings n_different n_less n_triangles n_known counted words",
 )
 
@@ -172,7 +172,7 @@ class _Given:
         for corners, _ in triangles:
             integers += corners
         sets = [*(problem.entangled or [0] * count), *(part for part, _ in known)]
-        sets += (mask_of(problem.filtered), problem.bound, problem.wanted)
+        sets += (mask_of(problem.filtered), mask_of(problem.walked), problem.bound, problem.wanted)
         self._arrays: tuple[array[Any], ...] = array("d", doubles), array("i", integers), _words(sets, count)
         (d, _), (i, _), (q, _) = (each.buffer_info() for each in self._arrays)
         width, wide = _width(count), 8 * _width(count)
@@ -181,7 +181,7 @@ class _Given:
         self.struct = _Struct(
             *(d, d + 8 * count, i, i + 4 * count, d + 16 * count, sorts, meetings, d + 8 * together),
             *(different, less, q, corners_at, d + 8 * closures, q + wide * count, d + 8 * factors),
-            *(last - 3 * wide, last - 2 * wide, last - wide),
+            *(last - place * wide for place in (4, 3, 2, 1)),
             count,
             len(links),
             len(problem.meetings),

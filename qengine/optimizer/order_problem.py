@@ -51,12 +51,13 @@ class Link:
 class Problem:
     """A pattern to order.
 
-    ``candidates`` by labels and predicates, ``labelled`` by labels alone; ``filtered``: whose predicates are checked
-    vertex by vertex. ``links``: edges between different vertices. ``different``: pairs that may coincide and must
-    not. ``entangled``: for each vertex the set of those that it is compared with in other ways, perhaps with itself.
-    ``less``: pairs (a, b) with id(a) < id(b). ``bound``: vertices that each input row gives. ``wanted``: vertices to
-    emit; with ``counted`` the others are only counted, else all are enumerated. ``triangles``: three vertices linked
-    pairwise, and by how much the odds of the links of the first two, the last two and the others grow with the rest.
+    ``candidates`` by labels and predicates, ``labelled`` by labels alone; ``filtered``: whose predicates or values are
+    tested vertex by vertex; ``walked``: of those the ends of relationships that are looked at one by one. ``links``:
+    edges between different vertices. ``different``: pairs that may coincide and must not. ``entangled``: for each
+    vertex the set of those that it is compared with in other ways, perhaps with itself. ``less``: pairs (a, b) with
+    id(a) < id(b). ``bound``: vertices that each input row gives. ``wanted``: vertices to emit; with ``counted`` the
+    others are only counted, else all are enumerated. ``triangles``: three vertices linked pairwise, and by how much the
+    odds of the links of the first two, the last two and the others grow with the rest.
     ``known``: sets of vertices, the largest first, and how many times more embeddings they have than degrees say.
     ``pairs``: the same of two vertices, for what conditions on these, on both and on the relationships between them
     leave. ``sorts``: of each link the sort of relationships that it is at either end, numbered from 0 at each vertex;
@@ -80,6 +81,7 @@ class Problem:
     sorts: Sequence[tuple[int, int]] = ()
     meetings: Sequence[tuple[int, int, int]] = ()
     together: Sequence[float] = ()
+    walked: frozenset[int] = frozenset()
     kinds: Sequence[object] = ()  # equal for vertices with the same labels and predicates
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from qengine._frozen import record
 from qengine.catalog.values import ValueSummary
 from qengine.catalog.view import CatalogView
-from qengine.optimizer.memory import Lasting, memory
+from qengine.optimizer.memory import Lasting
 from qengine.optimizer.open_ranges import bounds_of, note_ranges
 from qengine.optimizer.peeking import Assumption, counts_rare, peeked
 from qengine.optimizer.value_shares import RANGE, UNKNOWN, ValueRange, equal, known_value, nulls, with_text
@@ -81,7 +81,9 @@ class _Share:
         self.guessed = False
         alone = self.of_all(predicates)
         keys = {part.key for each in predicates for part in preorder(each) if isinstance(part, Property)}
-        if (len(keys) < 2 and not self.guessed) or alone == 0.0:
+        parts = [part for each in predicates for part in conjuncts(each)]
+        one = len(keys) < 2 and (len(parts) < 2 or all(self.bounds(each) is not None for each in parts))
+        if (one and not self.guessed) or alone == 0.0:
             return alone
         if self.entity == "node":
             sample, element = self.catalog.node_sample(self.owners), "node"

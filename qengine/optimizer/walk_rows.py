@@ -1,21 +1,29 @@
-"""How many walks a vertex is expected to begin: by degrees, and by conditions on both ends."""
+"""How many walks a vertex is expected to begin: hop by hop along labels, by degrees, and by conditions on both ends."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
-from qengine.catalog.view import CatalogView, Incidence
+import numpy as np
+
+from qengine.catalog.view import CatalogView
 from qengine.optimizer.correlation import Joint
-from qengine.optimizer.filters import elements_below
+from qengine.optimizer.filters import Below, below
+from qengine.optimizer.given_nodes import given_nodes, name_below
+from qengine.optimizer.label_ways import MOST_WALKS, label_ways
 from qengine.optimizer.labels import matching_types, vertex_count
+from qengine.optimizer.memory import memory
+from qengine.optimizer.peeking import counts_rare
 from qengine.optimizer.selectivity import selectivity
 from qengine.optimizer.unjoined import Element
-from qengine.plan.pattern import Direction, LabelIs, LabelOr, named
+from qengine.plan.pattern import Direction, LabelAnd, LabelIs, LabelOr, named
 from qengine.plan.physical import Reach, Walk
 
+_MOST_SETS = 8  # label sets that first hops lead to, of which starts' own relationships are counted
+_UNSEEN = 1 / 64  # starts, as many as all have: how much is said of those that aren't looked at
 _HOPS = 8  # of a walk without upper bound
 _MOST_HOPS = 1024  # lengths of a walk whose rows are summed: a bound may be any number
-_MOST = 1e30
 _ANY = Element(None, (), 1.0)
 
 
@@ -31,12 +39,21 @@ def walks_from_one(walk: Walk | Reach, catalog: CatalogView) -> float:
     The first hop is as likely as conditions on the start let expect, in a sample of relationships, the last one as
     those on the end do. In between a vertex that is come to has more of them than others where degrees go together.
     """
+    known, key = memory("walks"), (id(walk), counts_rare())
+    found = known.get(key)
+    if found is None:
+        found = known[key] = _walks(walk, catalog), walk
+    walks: float = found[0]
+    return walks
+
+
+def _walks(walk: Walk | Reach, catalog: CatalogView) -> float:
     hops = _Hops(walk, catalog)
     reached = 0.0
     for length in lengths(walk.minimum, walk.maximum):
         reached += hops.walks(length)
-        if reached > _MOST:
-            reached = _MOST
+        if reached > MOST_WALKS:
+            reached = MOST_WALKS
             break
     ends = float(vertex_count(catalog, walk.end.labels)) * hops.end.share
     if isinstance(walk, Reach):
@@ -47,50 +64,94 @@ def walks_from_one(walk: Walk | Reach, catalog: CatalogView) -> float:
 
 
 class _Hops:
-    """What is known of a walk's relationships and ends."""
+    """What is known of a walk's relationships and ends; walks are followed by the label sets that each hop joins."""
 
     def __init__(self, walk: Walk | Reach, catalog: CatalogView) -> None:
         self.catalog = catalog
         self.types = [info for info in matching_types(catalog, None) if not walk.types or info.name in walk.types]
-        names = tuple(info.name for info in self.types)
-        undirected = any(info.undirected for info in self.types)
-        self.out = walk.direction is not Direction.IN or undirected
-        self.into = walk.direction is not Direction.OUT or undirected
-        self.start = elements_below(walk.input, catalog).get(walk.start, _ANY)
-        self.names = walk.start, walk.end.name
+        self.out, self.into = walk.direction is not Direction.IN, walk.direction is not Direction.OUT
+        known, start = below(walk.input, catalog), name_below(walk.start, walk.input)
+        self.start = known.nodes.get(start, _ANY)
+        self.names = start, walk.end.name
         predicates = walk.end.predicates
         share = selectivity(predicates, catalog, "node", walk.end.labels) if predicates else 1.0
         self.end = Element(walk.end.labels, predicates, share)
-        owners = LabelOr(tuple(LabelIs(name) for name in names))
+        owners = LabelOr(tuple(LabelIs(info.name) for info in self.types))
         self.admitted = selectivity(walk.predicates, catalog, "relationship", owners) if walk.predicates else 1.0
-        every = self._edges(_ANY, _ANY)
-        starts = float(vertex_count(catalog, self.start.labels))
-        self.first = self.admitted * self._edges(self.start, _ANY) / max(starts, 1.0)
-        self.next = self.admitted * every / max(float(catalog.vertex_count), 1.0)
-        if names and every:
-            along = Incidence(names, self.out, self.into, None), Incidence(names, self.into, self.out, None)
-            self.next *= catalog.together(None, *along) if along[0] != along[1] else self._growth(along[0])
-        self.last = self._edges(_ANY, self.end) / every if every else 0.0
+        self.between = self.admitted * (selectivity(walk.inner, catalog, "node", None) if walk.inner else 1.0)
+        self.ways = label_ways(catalog, self.types, self.out, self.into)
+        self.arrives = self.ways.between(None, self.end.labels, catalog)
+        self.followed = 1
+        self.flow, self.begun = self._first(start, known, walk.different if isinstance(walk, Walk) else ())
 
     def walks(self, length: int) -> float:
-        """Return how many walks of a length are expected."""
+        """Return how many walks of a length are expected; lengths are asked for in ascending order."""
         if length == 0:
-            return self.end.share * vertex_count(self.catalog, self.end.labels) / max(self.catalog.vertex_count, 1)
+            return self._stays()
+        while self.followed < length:
+            self.flow = self.between * self.ways.on(self.flow, self.catalog)
+            self.followed += 1
+        arrived = float(self.flow[self.arrives].sum()) * self.end.share * self.begun
+        if not arrived:
+            return 0.0
         if length == 1:
-            both = self._edges(self.start, self.end) / max(self._edges(self.start, _ANY), 1e-9)
-            return self.first * both * self._factor(self.start, self.end) * self.end.share
-        try:
-            between: float = self.next ** (length - 1)
-        except OverflowError:
-            return _MOST
-        at_ends = self._factor(self.start, _ANY) * self._factor(_ANY, self.end) * self.end.share
-        return self.first * between * self.last * at_ends
+            return arrived * self._factor(self.start, self.end) / max(self._factor(self.start, _ANY), 1e-9)
+        return arrived * self._factor(_ANY, self.end)
 
-    def _edges(self, start: Element, end: Element) -> float:
-        """Return how many relationships lead from vertices with one label to such with another."""
-        return sum(count for _, count in self._by_type(start, end))
+    def _stays(self) -> float:
+        """Return how likely the start itself satisfies what is asked of the end."""
+        both = tuple(each for each in (self.start.labels, self.end.labels) if each is not None)
+        labels = both[0] if len(both) == 1 else LabelAnd(both) if both else None
+        every = (*self.start.predicates, *self.end.predicates)
+        share = selectivity(every, self.catalog, "node", labels) if every else 1.0
+        starts = vertex_count(self.catalog, self.start.labels) * self.start.share
+        return min(1.0, vertex_count(self.catalog, labels) * share / max(starts, 1.0))
+
+    def _first(self, start: str, known: Below, different: tuple[str, ...]) -> tuple[Any, float]:
+        """Return how many first hops a start has between label sets, and how many times as many by its conditions.
+
+        Where starts are looked at, their own, without the relationships that led there if the walk must be of others;
+        else those of all nodes with their labels.
+        """
+        ways, starts = self.ways, max(float(vertex_count(self.catalog, self.start.labels)), 1.0)
+        flow = self.admitted * ways.edges * ways.between(self.start.labels, None, self.catalog) / starts
+        nodes = given_nodes(start, known) if counts_rare() else None
+        if nodes is None:
+            return flow, self._factor(self.start, _ANY)
+        reached = ways.to_each(flow)
+        times = np.ones(len(reached))
+        for place in np.argsort(-reached, kind="stable")[:_MOST_SETS].tolist():
+            if reached[place]:
+                found = float(self.catalog.degrees_of(nodes, ways.leaving(place, self.catalog)).sum())
+                times[place] = (found * self.admitted / reached[place] + _UNSEEN) / (len(nodes) + _UNSEEN)
+        flow = flow * times[ways.ends[:, 1]]
+        for joint in known.joints:
+            if start in joint.ends and joint.name in different:
+                flow = flow - self.admitted * self._taken(start, joint, known)
+        return np.maximum(flow, 0.0), 1.0
+
+    def _taken(self, start: str, joint: Joint, known: Below) -> Any:
+        """Return how many first hops there would be back over the relationship that led to the start."""
+        outward = start == joint.ends[0]
+        here, there = (known.nodes[name].labels for name in (joint.ends if outward else joint.ends[::-1]))
+        same_way = 0.5 if joint.both else float(self.out if outward else self.into)
+        shared = {info.name: 1.0 if info.undirected or (self.out and self.into) else same_way for info in self.types}
+        total = sum(edges for _, edges in joint.types)
+        share = sum(edges * shared.get(name, 0.0) for name, edges in joint.types) / max(total, 1.0)
+        back = self.ways.edges * self.ways.between(here, there, self.catalog)
+        return back * (share / max(float(back.sum()), 1.0))
+
+    def _factor(self, start: Element, end: Element) -> float:
+        """Return how many times as many relationships as by shares alone conditions on their ends leave."""
+        if not (start.predicates or end.predicates) or self.names[0] == self.names[1]:
+            return 1.0
+        ends = self.names if self.out else (self.names[1], self.names[0])
+        both = (self.out and self.into) or any(info.undirected for info in self.types)
+        joint = Joint("", ends, tuple(self._by_type(start, end)), both, (), 1.0)
+        return joint.factor(dict(zip(self.names, (start, end), strict=True)), self.catalog)
 
     def _by_type(self, start: Element, end: Element) -> Iterator[tuple[str, float]]:
+        """Yield each type's name with how many of its relationships lead from labels of one end to those of another."""
         labels = named(start.labels), named(end.labels)
         for info in self.types:
             edges = 0.0
@@ -99,24 +160,3 @@ class _Hops:
             if self.into and not info.undirected:
                 edges += self.catalog.edge_statistics(labels[1], info.name, labels[0]).edges
             yield info.name, edges
-
-    def _factor(self, start: Element, end: Element) -> float:
-        """Return how many times as many relationships as by shares alone conditions on their ends leave."""
-        if not (start.predicates or end.predicates):
-            return 1.0
-        if self.names[0] == self.names[1]:
-            return 1.0
-        ends = self.names if self.out else (self.names[1], self.names[0])
-        joint = Joint("", ends, tuple(self._by_type(start, end)), self.out and self.into, (), 1.0)
-        return joint.factor(dict(zip(self.names, (start, end), strict=True)), self.catalog)
-
-    def _growth(self, kind: Incidence) -> float:
-        """Return E[dd] / E[d]E[d] of degrees in relationships that are walked either way."""
-        edges = pairs = 0.0
-        for info in self.types:
-            found = self.catalog.edge_statistics(None, info.name, None)
-            both = 1.0 if info.undirected else 2.0
-            edges += both * found.edges
-            pairs += found.out_pairs + (0.0 if info.undirected else found.in_pairs + 2.0 * found.edges)
-        vertices = float(self.catalog.vertex_count)
-        return max(1.0, pairs * vertices / max(edges, 1.0) ** 2)

@@ -202,6 +202,18 @@ class Statistics:
             found = known[key] = found or self._between_ranges(*key)
         return found
 
+    def edges_by_label_sets(self, type: str) -> Array:
+        """Return what ``CatalogView.edges_by_label_sets`` does."""
+        index = self._store.type_index(type)
+        if index is None:
+            return np.zeros((0, 3), np.int64)
+        if len(self._store.label_sets) == 1:
+            return np.array([[0, 0, self.edges(None, type, None).edges]])
+        counts = self._counts(index, self._directions(index)[0])
+        places = {labels: place for place, (labels, _) in enumerate(self._store.label_sets)}
+        of_groups = np.array([places[group.labels] for group in self._store.groups])
+        return np.column_stack((of_groups[counts.groups], counts.numbers[:, 0]))
+
     def degrees(self, label: str | None, type: str, direction: Direction = Direction.OUT) -> DegreeSummary:
         """Return a summary of the degrees of the vertices with a label (None: all).
 

@@ -231,6 +231,10 @@ class GraphStore:
         """
         return self.statistics.edges(source, type, target)
 
+    def edges_by_label_sets(self, type: str) -> Array:
+        """Return int64[pairs, 3]: places in ``label_sets`` of sources and targets, and how many relationships."""
+        return self.statistics.edges_by_label_sets(type)
+
     def acyclic(self, type: str) -> bool:
         """Tell whether no path of relationships of a directed type leads back to where it began."""
         return self.statistics.acyclic(type)

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from qengine.catalog.view import EdgeStatistics, Incidence, Labels, RelationshipTypeInfo, TriangleSide
 from qengine.plan.pattern import LabelExpr
 from qengine.types import FLOAT, INTEGER, STRING, Type, list_of
@@ -55,6 +57,13 @@ class WrittenCatalog:
         """Return the same numbers for all pairs of labels."""
         count = sum(info.count for info in self.types if type in (None, info.name))
         return EdgeStatistics(count, count, count, 1, 1)
+
+    def edges_by_label_sets(self, type: str) -> Any:
+        """Return as many relationships between any two labels."""
+        labels, count = len(self.labels), sum(info.count for info in self.types if type == info.name)
+        return np.array([(one, other, count // labels**2) for one in range(labels) for other in range(labels)]).reshape(
+            -1, 3
+        )
 
     def acyclic(self, type: str) -> bool:
         """Return False: any type may lead back to where a path began."""

@@ -101,6 +101,58 @@ def test_what_goes_together_is_expected_about_right(hubs: Graph, pattern: str, w
     assert q_error(row["n"], found) <= within, found
 
 
+@pytest.fixture(scope="module")
+def places() -> Iterator[Graph]:
+    """Persons live in cities, these lie in countries, all by ``IN``; few have a tag, which is of a kind, by ``OF``."""
+    source = Random(5)
+    nodes: list[dict[str, object]] = []
+    edges: list[dict[str, object]] = []
+
+    def add(label: str, count: int) -> list[int]:
+        ids = list(range(len(nodes), len(nodes) + count))
+        nodes.extend({"id": k, "labels": label, "properties": {"n": k, "half": k % 2, "ten": k % 10}} for k in ids)
+        return ids
+
+    kinds, countries, tags, cities, persons = (
+        add(*each) for each in (("Kind", 5), ("Country", 10), ("Tag", 50), ("City", 100), ("Person", 2_000))
+    )
+    edges += [{"type": "IN", "start": city, "end": countries[place % 10]} for place, city in enumerate(cities)]
+    edges += [{"type": "IN", "start": each, "end": cities[int(100 * source.random() ** 2)]} for each in persons]
+    edges += [{"type": "OF", "start": tag, "end": kinds[place % 5]} for place, tag in enumerate(tags)]
+    edges += [{"type": "OF", "start": each, "end": source.choice(tags)} for each in persons[::4]]
+    edges += [{"type": "KNOWS", "start": each, "end": source.choice(persons)} for each in persons]
+    yield Graph.from_records(nodes, edges)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "within"),
+    [
+        ("(a:Person)-[:IN*1..2]->(b:Country)", 1.01),
+        ("(a:Person)-[:IN*2..3]-(b:Person)", 1.2),
+        ("(a:Person)-[:IN*2..4]->(b:Person)", 1.01),  # none
+        ("(a:Country)-[:IN|OF*1..3]-(b:Tag)", 1.3),
+        ("(a:Person)-[:OF*2..3]-(b:Tag)", 1.2),
+        ("(a:Country)<-[*2..3]-(b:Person)", 1.5),
+        ("(a)-[:OF*1..2]->(b:Kind)", 1.01),
+        ("(a:!Person)-[:IN*1..2]-(b:!Country)", 1.3),
+        ("(a:Person)-[:IN*0..2]->(b) WHERE a.half = 0 AND b.half = 0", 1.3),
+        ("(a:Person)-[:KNOWS*0..1]->(b:Person) WHERE a.half = 0 AND b.half = 1", 1.2),
+        ("(a)-[:IN*0..2]->(b:City|Kind) WHERE a.ten < 3 AND b.ten < 2", 1.5),
+        ("(c:City)<-[:IN]-(a:Person), (a)-[:IN*1..2]-(b)", 1.01),  # not back over the same relationship
+        ("(a:Person)-[:IN]-(c:City), (c)-[:IN*1..2]->(b)", 1.01),
+        ("(a:Tag)<-[:OF]-(p:Person) MATCH (p)-[:IN*2..3]-(b:City) WHERE a.ten = 3", 1.5),
+        ("(a:Country)<-[:IN*2..3]-(b) MATCH (b)-[:KNOWS]->(c)", 1.3),
+        ("(a:Person)-[:IN*1..2]->(b) MATCH (b)-[:KNOWS]->(c)", 1.01),  # none
+        ("(a) WHERE a.ten > 3 AND a.ten <> 5 AND a.ten <> 7", 1.1),
+        ("(a) WHERE a.ten IN [1, 2, 3] AND a.ten IN [2, 3, 4]", 1.1),
+    ],
+)
+def test_walks_are_followed_by_the_labels_in_between(places: Graph, pattern: str, within: float) -> None:
+    count = places.query(f"MATCH {pattern} RETURN count(*)").value()
+    found = expected_count(plan_counted(places._store, f"MATCH {pattern}").physical.root, places._store, 0.95)[0]
+    assert q_error(count, found) <= within, (count, found)
+
+
 @pytest.mark.parametrize(
     ("pattern", "within"),
     [

@@ -53,6 +53,7 @@ OrderModel<Set>::OrderModel(const OrderProblem& stated, const OrderConstants& ta
       different(adjacent.size()),
       ordered(adjacent.size()),
       filtered_(Set::from(stated.filtered)),
+      walked_(Set::from(stated.walked)),
       mentioned_(adjacent.size()),
       ways_(adjacent.size()),
       closings_(adjacent.size()),
@@ -263,7 +264,8 @@ typename OrderModel<Set>::Step OrderModel<Set>::step_by_degrees(const Set& bound
     const double older = n == 2 ? lists[0].size : std::min(lists[0].size, size / least);
     cost += constants.set_up + constants.read * older;
   }
-  if (filtered_.has(vertex)) cost += constants.check * size;
+  if (filtered_.has(vertex)) cost += constants.test * size;
+  if (walked_.has(vertex)) cost += constants.check * size;
   return {std::max(size * halves * (problem.candidates[vertex] / labelled), kLeast), cost};
 }
 

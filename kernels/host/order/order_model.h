@@ -125,7 +125,7 @@ class OrderModel {
 
   int last_of(const Set& part) const;
 
-  const Set filtered_;
+  const Set filtered_, walked_;
   std::vector<int> places_;  // of the vertices in the order that numbers them; empty: their own numbers
   std::vector<Set> mentioned_;
   std::vector<std::vector<Way>> ways_;

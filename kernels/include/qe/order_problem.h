@@ -17,7 +17,8 @@ struct OrderConstants {
   double set_up;      // of an intersection
   double read;        // an id of an intersection's least list
   double bind;        // a vertex
-  double check;       // a vertex against one other, or its own predicates
+  double check;       // a vertex against one other, or one relationship by its predicates
+  double test;        // a vertex by its own predicates, or a value of it against one of another
   double counter;     // a counter of a wedge, and its clearing
   double look_up;     // a remembered count
   double row;         // writing one
@@ -58,6 +59,7 @@ struct OrderProblem {
   const uint64_t* known;      // sets of vertices whose rows are better known, the largest first
   const double* factors;      // and how many times more they are than degrees say
   const uint64_t* filtered;   // the set of those whose predicates are checked vertex by vertex
+  const uint64_t* walked;     // and of those whose relationships are looked at one by one
   const uint64_t* bound;      // of those that each input row gives
   const uint64_t* wanted;     // of those to emit
   int32_t count;

@@ -15,6 +15,7 @@ from typing import Any, TypeVar, cast
 from qengine.catalog.costs import costs
 from qengine.catalog.view import CatalogView, EdgeStatistics, RelationshipTypeInfo
 from qengine.optimizer.labels import vertex_count
+from qengine.optimizer.selectivity import selectivity
 from qengine.optimizer.unjoined import Element, share_of_one
 from qengine.plan.elimination import (
     VALUED,
@@ -303,12 +304,21 @@ class ProgramFacts:
     @_once
     def share(self, place: int) -> float:
         """Return about which share of a vector's numbers aren't 0, as far as labels say."""
+        return self._share(place, False)
+
+    @_once
+    def _share(self, place: int, asked: bool) -> float:
+        """Return such a share, with ``asked`` as far as predicates say, too."""
         match self.steps[place]:
             case NodeIndicator(nodes=nodes):
-                return min((vertex_count(self.catalog, labels) / self.vertices for _, labels, _ in nodes), default=1.0)
+                return min((self._share_of(labels, each if asked else ()) for _, labels, each in nodes), default=1.0)
             case Product(factors=factors):
-                return min(map(self.share, factors))
+                return min(self._share(each, asked) for each in factors)
         return 1.0
+
+    def _share_of(self, labels: LabelExpr | None, predicates: tuple[Expr, ...]) -> float:
+        share = selectivity(predicates, self.catalog, "node", labels) if predicates else 1.0
+        return share * vertex_count(self.catalog, labels) / self.vertices
 
     def forest(self, forest: RootedForest | MaskedForest | Pairs) -> tuple[float, float, float]:
         """Return how many numbers the nodes of a forest add to sparse vectors, over all roots, and how many are read.
@@ -317,7 +327,7 @@ class ProgramFacts:
         """
         nodes, tops = forest.nodes, forest.tops if isinstance(forest, RootedForest) else ()
         vector = None if isinstance(forest, MaskedForest) else forest.vector
-        roots = self.vertices * (1.0 if vector is None else self.share(vector))
+        roots = self.vertices * (1.0 if vector is None else self._share(vector, True))  # the others are left out
         shares = [1.0 if node.vector is None else self.share(node.vector) for node in nodes]
         matrices = (self.steps[place] for node in nodes for place in (node.start, node.link) if place is not None)
         valued = any(isinstance(step, Matrix) and _of_values(step.relations) for step in matrices)

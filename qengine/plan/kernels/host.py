@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from math import sqrt
+from math import log2, sqrt
 
 from qengine.plan.elimination import (
     AtEnds,
@@ -98,6 +98,14 @@ def _merging_cost(facts: Facts, group: Group) -> float:
     return share * cost
 
 
+def _lists_cost(facts: Facts, group: Group) -> float:
+    """Conditions of relationships are asked of all of them at once, by columns."""
+    step = facts.steps[group.places[0]]
+    assert isinstance(step, Matrix)
+    asked = sum(len(each.conditions) * facts.relation_entries(each) for each in step.relations)
+    return facts.take["vertex"] * asked
+
+
 def _is_stored(facts: Facts, place: int) -> bool:
     return facts.is_stored(place)
 
@@ -140,9 +148,10 @@ def _neighbours_cost(facts: Facts, group: Group) -> float:
 
 def _masked_product_cost(facts: Facts, group: Group) -> float:
     (across, left, right), take = group.reads[:3], facts.take
-    met = min(facts.meetings(left, across), facts.meetings(across, right))
+    found = facts.meetings(left, across), facts.meetings(across, right)
+    met = min(found)
     counted = len(group.reads) == 3 and all(facts.links_once(each) is not False for each in (left, right))
-    met *= _COUNTED if counted else 1.0
+    met *= max(_COUNTED if counted else 1.0, log2(max(found) / max(met, 1.0)))  # ids are looked up in longer lists
     return take["vertex"] * facts.size(across) + take["pair"] * facts.entries(across) + take["read"] * met
 
 
@@ -311,7 +320,7 @@ HOST_KERNELS = (
         _none, _kept_or_lists,
     ),
     Kernel(
-        "lists", "cpu", Matrix, "A as its lists are stored, for messages alone", _none, shapes.lists_alone,
+        "lists", "cpu", Matrix, "A as its lists are stored, for messages alone", _lists_cost, shapes.lists_alone,
         forms=("whole", "segments"),
     ),
     Kernel("merged", "cpu", Matrix, "A = A1 ∘ A2 ∘ …, merged of lists", _merging_cost),

@@ -103,7 +103,7 @@ def test_no_hit_is_no_certain_zero() -> None:
     query = "MATCH (a)-[:R]-(b)-[:R]-(c)-[:R]-(a)"
     truth = graph.estimate(query, method="exact").value
     found = graph.estimate(query, method="wanderjoin", samples=3, seed=5)
-    assert found.hits == 0 and found.value == found.low == 0
+    assert found.hits == found.low == 0 < found.value <= found.upper_bound  # as expected, not none
     assert not found.is_exact and found.high == found.upper_bound >= truth > 0
 
 
