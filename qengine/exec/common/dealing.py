@@ -12,7 +12,7 @@ import numpy.typing as npt
 from qengine.exec.common.columns import Column, IntArray, concatenate
 from qengine.exec.context import ExecutionContext
 
-Made = TypeVar("Made")
+_Made = TypeVar("_Made")
 
 _LEAST, _MOST = 1 << 16, 1 << 19
 """Elements of a part: enough that Python's share of it is small, and no more than fit into caches."""
@@ -111,7 +111,7 @@ def packed(mask: npt.NDArray[np.bool_], context: ExecutionContext) -> npt.NDArra
     return bits
 
 
-def made_of(n: int, make: Callable[[slice], Made], context: ExecutionContext) -> list[Made]:
+def made_of(n: int, make: Callable[[slice], _Made], context: ExecutionContext) -> list[_Made]:
     """Return what is made of n elements, part by part; of all together where they are few or memory is limited.
 
     Errors as of ``deal``.
@@ -120,7 +120,7 @@ def made_of(n: int, make: Callable[[slice], Made], context: ExecutionContext) ->
     if n <= 2 * size or context.memory.limit is not None:
         return [make(slice(0, n))]
     begins = range(0, n, size)
-    made: dict[int, Made] = {}
+    made: dict[int, _Made] = {}
 
     def of(begin: int) -> None:
         context.check()
