@@ -201,7 +201,7 @@ Status each_product_row(const Part* parts, const Factor* factors, int32_t n_fact
                         Each&& each) {
   uint64_t entries = 0;
   for (int32_t f = 0; f < n_factors; ++f) entries += entries_of(parts + factors[f].first, factors[f].count);
-  WorkQueue queue(control, n, kRows);
+  WorkQueue queue(control, n, kRows, kTogether);
   return deal(workers_for(control, entries + n), queue, [&](int) {
     ProductRows rows(parts, factors, n_factors);
     for (uint64_t begin, end; queue.take(&begin, &end);)
@@ -286,7 +286,7 @@ QE_API int32_t qe_eliminate_fill_product(const ProductRelation* product, const u
   const int32_t n_factors = product->n_factors;
   const uint32_t n = product->n;
   if (CommonRows::fit(parts, factors, n_factors)) {
-    WorkQueue queue(control, n, kRows);
+    WorkQueue queue(control, n, kRows, kTogether);
     return deal(workers_for(control, offsets[n] + n), queue, [&](int) {
       CommonRows rows(parts[factors[0].first], parts[factors[1].first]);
       for (uint64_t begin, end; queue.take(&begin, &end);)

@@ -60,24 +60,24 @@ Status all_short(const V* numbers, uint64_t n, Control* control, bool* below) {
 
 // out[u]: the length of u's row.
 template <typename V>
-void lengths(const Matrix& m, uint32_t n, V* out) {
-  std::fill(out, out + std::min(m.lo, n), V{0});
-  for (uint32_t u = m.lo; u < m.hi; ++u) out[u] = m.offsets[u - m.lo + 1] - m.offsets[u - m.lo];
-  std::fill(out + std::max(m.lo, m.hi), out + n, V{0});
+Status lengths(const Matrix& m, uint32_t n, V* out, Control* control) {
+  return each_piece(workers_for(control, n / kEasy), control, n, kLooked, [&](uint64_t begin, uint64_t end) {
+    for (uint64_t u = begin; u < end; ++u) {
+      const bool has = u >= m.lo && u < m.hi;
+      out[u] = has ? m.offsets[u - m.lo + 1] - m.offsets[u - m.lo] : 0;
+    }
+  });
 }
 
 template <typename V>
 Status message(const Matrix& m, const Numbers* factors, int32_t n_factors, uint32_t n, const V* vector, V* out,
                Control* control) {
   const bool bare = n_factors == 0;
-  if (bare && vector == nullptr) {
-    lengths(m, n, out);
-    return kOk;
-  }
+  if (bare && vector == nullptr) return lengths(m, n, out, control);
   bool below = true;
   if (bare)
     if (const Status status = all_short(vector, n, control, &below); status != kOk) return status;
-  WorkQueue queue(control, n, kRows);
+  WorkQueue queue(control, n, kRows, kTogether);
   bool short_products = vector == nullptr && (n_factors == 1 || n_factors == 2);
   for (int32_t k = 0; k < n_factors; ++k) short_products = short_products && factors[k].bytes == 4;
   return deal(workers_for(control, entries_of(m) / kEasy), queue, [&](int) {

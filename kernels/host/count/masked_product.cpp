@@ -9,6 +9,8 @@
 // three are one symmetric matrix each pair is looked at from its end with the longer row, and a second pass copies what is found
 // to its other place: the shorter row is read. Deterministic. Sources: Azad, Buluç and Gilbert 2015 (masked products); Chiba and
 // Nishizeki 1985.
+#include <algorithm>
+#include <atomic>
 #include <optional>
 #include <utility>
 
@@ -126,6 +128,21 @@ std::optional<std::vector<uint8_t>> admitted(const V* vector, uint32_t n, Charge
   return found;
 }
 
+constexpr uint64_t kAdded = 1 << 8;  // rows, between two looks whether to stop
+constexpr uint64_t kMet = 1 << 14;   // entries, the same
+
+// The sum of of(a) over the rows of a matrix.
+template <typename Of>
+uint64_t added(const Matrix& m, Control* control, Of&& of) {
+  std::atomic<uint64_t> sum{0};
+  check(each_piece(workers_for(control, entries_of(m)), control, m.hi > m.lo ? m.hi - m.lo : 0, kAdded, [&](uint64_t begin, uint64_t end) {
+    uint64_t own = 0;
+    for (uint64_t k = begin; k < end; ++k) own += of(m.lo + static_cast<uint32_t>(k));
+    sum.fetch_add(own, std::memory_order_relaxed);
+  }));
+  return sum;
+}
+
 constexpr uint64_t kLittle = 2;  // times the entries of `right`: so many that meet aren't worth reading them all beforehand
 
 // The rows of a matrix's transpose, each ascending.
@@ -192,17 +209,23 @@ template <typename V>
 bool transposed(const Operands& of, uint32_t n, const V* vector, V* out, Control* control) {
   const uint64_t turned = entries_of(of.right) + entries_of(of.left);
   if (of.right.values.at || of.right.rows || of.left.rows || of.across.rows) return false;
-  uint64_t looked_up = 0, met = 0;
-  for (uint32_t a = of.across.lo; a < of.across.hi; ++a) {
+  const uint64_t looked_up = added(of.across, control, [&](uint32_t a) {
     const Slice pairs = row(of.across, a);
     const uint64_t own = kSought * length(row(of.left, a));
-    for (uint64_t p = pairs.begin; p < pairs.end; ++p) looked_up += std::min(own, length(row(of.right, of.across.ids[p])));
-  }
+    uint64_t sum = 0;
+    for (uint64_t p = pairs.begin; p < pairs.end; ++p) sum += std::min(own, length(row(of.right, of.across.ids[p])));
+    return sum;
+  });
   if (looked_up < kTurned * turned) return false;
   Charge charge(control);
   if (!charge.affords(Transposed::bytes(of.right, n))) return false;
   const Transposed right(of.right, n, charge);
-  for (uint64_t e = 0; e < entries_of(of.left); ++e) met += right.begins[of.left.ids[e] + 1] - right.begins[of.left.ids[e]];
+  const uint64_t met = added(of.left, control, [&](uint32_t a) {
+    const Slice own = row(of.left, a);
+    uint64_t sum = 0;
+    for (uint64_t e = own.begin; e < own.end; ++e) sum += right.begins[of.left.ids[e] + 1] - right.begins[of.left.ids[e]];
+    return sum;
+  });
   if (looked_up < kTurned * (turned + met)) return false;
   const int threads = workers_for(control, met + turned);
   charge.add(static_cast<size_t>(threads) * n * sizeof(uint64_t));
@@ -212,12 +235,14 @@ bool transposed(const Operands& of, uint32_t n, const V* vector, V* out, Control
 }
 
 // How many entries of `right` meet those of `across`.
-uint64_t meeting(const Matrix& across, const Matrix& right) {
-  uint64_t found = 0;
-  for (uint64_t p = 0; p < entries_of(across); ++p) {
-    const Slice other = row(right, across.ids[p]);
-    found += other.end - other.begin;
-  }
+uint64_t meeting(const Matrix& across, const Matrix& right, Control* control) {
+  const uint64_t n = entries_of(across);
+  std::atomic<uint64_t> found{0};
+  check(each_piece(workers_for(control, n), control, n, kMet, [&](uint64_t begin, uint64_t end) {
+    uint64_t own = 0;
+    for (uint64_t p = begin; p < end; ++p) own += length(row(right, across.ids[p]));
+    found.fetch_add(own, std::memory_order_relaxed);
+  }));
   return found;
 }
 
@@ -225,7 +250,7 @@ uint64_t meeting(const Matrix& across, const Matrix& right) {
 template <typename V>
 bool counted(const Operands& of, uint32_t n, const V* vector, V* out, Control* control) {
   const bool numbers = of.left.values.at || of.right.values.at;
-  if (numbers || meeting(of.across, of.right) < kLittle * entries_of(of.right)) return false;
+  if (numbers || meeting(of.across, of.right, control) < kLittle * entries_of(of.right)) return false;
   Charge charge(control);
   std::optional<std::vector<uint8_t>> admits;
   if (vector && !(admits = admitted(vector, n, charge))) return false;

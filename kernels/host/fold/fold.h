@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/charged_memory.h"
+#include "base/zeroed.h"
 #include "count/eliminate.h"
 #include "fold/gathered.h"
 #include "qe/fold.h"
@@ -37,37 +38,44 @@ struct Block {
 // The groups met so far and their records, of which slot 0 counts rows: by code, or in a hash table.
 class Table {
  public:
+  // hashed: groups are looked for by their codes, as the plan says, or where a thread has a few of those that all share.
   // gathered: takes the numbers of rows; null of a table that others are merged into.
-  Table(const Plan& plan, const int64_t* empty, Charge& charge, Gathered* gathered = nullptr);
+  Table(const Plan& plan, const int64_t* empty, Control* control, Charge& charge, bool hashed, Gathered* gathered = nullptr);
 
   void add(const Block& block);
-  // Adds the groups of another table: those of codes [begin, end) where they are not hashed, or some of the others.
+  void add(const Block& block, const uint64_t* codes);  // whose groups are known
+  void codes(const Block& block, uint64_t* codes) const;
+  bool gathers() const { return !filled_.empty(); }
+  // Adds the groups of another table: slots [begin, end) of all records where neither is hashed, or some of one that is.
   void merge(const Table& other, uint64_t begin, uint64_t end);
   void merge(const Table& other, const uint32_t* some, size_t n);
   void clear();  // hashed: leaves no group
-  uint64_t groups() const;
   uint64_t size() const { return size_; }  // hashed: groups, else codes
-  uint64_t code(uint64_t g) const { return plan_.hashed ? codes_[g] : g; }
-  // Calls each(code, record) for each group, in no order where hashed.
+  uint64_t code(uint64_t g) const { return hashed_ ? codes_[g] : g; }
+  // Calls each(code, record) for each group, in no order where hashed; of those from `begin` to `end` of `size`.
   template <typename Each>
-  void each(Each&& each) const {
-    for (uint64_t g = 0; g < size_; ++g)
-      if (plan_.hashed || record(g)[0]) each(code(g), record(g));
+  void each(uint64_t begin, uint64_t end, Each&& each) const {
+    for (uint64_t g = begin; g < end; ++g)
+      if (hashed_ || record(g)[0]) each(code(g), record(g));
   }
-  const int64_t* record(uint64_t g) const { return slots_.data() + g * static_cast<uint64_t>(plan_.n_slots); }
+  const int64_t* record(uint64_t g) const { return first_ + g * static_cast<uint64_t>(plan_.n_slots); }
 
  private:
-  int64_t* record(uint64_t g) { return slots_.data() + g * static_cast<uint64_t>(plan_.n_slots); }
+  int64_t* record(uint64_t g) { return first_ + g * static_cast<uint64_t>(plan_.n_slots); }
   void find(const uint64_t* codes, int n, int64_t** records);
+  void run_all(const Block& block, int64_t* const* records) const;
   void gather(const Block& block, const uint64_t* codes);
-  void combine(int64_t* to, const int64_t* from) const;
+  void combine(int64_t* to, const int64_t* from, int first, int last) const;  // slots [first, last)
   void reserve(uint64_t more);
   uint64_t place(uint64_t code);
 
   const Plan& plan_;
   const int64_t* empty_;  // a record of no rows
   Charge& charge_;
-  std::vector<int64_t> slots_;
+  bool hashed_;
+  int64_t* first_ = nullptr;      // the records
+  Zeroed<int64_t> shared_;        // of a table for all threads
+  std::vector<int64_t> slots_;    // of others
   std::vector<uint64_t> codes_;   // hashed: of each group
   std::vector<uint32_t> index_;   // hashed: 1 + a group, or 0; a power of two long
   uint64_t size_ = 0, room_ = 0;  // groups
@@ -137,12 +145,15 @@ void with_reader(const Column& column, Read&& read) {
 
 inline uint64_t hash_of(uint64_t code) { return (code ^ code >> 32) * 0x9E3779B97F4A7C15u; }
 
-// Groups of one range of hashes, that threads merge theirs into.
-struct Shard {
-  Shard(const Plan& plan, const int64_t* empty, Charge& charge) : table(plan, empty, charge) {}
+// Groups of one range of hashes, or of codes, that threads merge theirs into. made: what only it has.
+struct alignas(64) Shard {
   std::mutex mutex;
-  Table table;
+  Table* table;
+  std::unique_ptr<Table> made;
 };
+
+constexpr int kShardBits = 8;
+constexpr size_t kShards = size_t{1} << kShardBits;
 
 // An integer of the same order: of floats with NaN greatest, and both zeros equal.
 template <typename Number>
@@ -158,12 +169,17 @@ int64_t ordered(Number number) {
 }
 
 // A fold under way: its plan, and the groups of all rows so far. A thread that folds by itself uses `table`. Several have a table
-// each (fold_threads.h) and merge it into `shards` where groups are hashed, else into `table` in the end.
+// each (fold_threads.h) and merge it into `table` in the end; or what they have goes to `shards`: where groups are hashed, tables
+// apart, where one table has places for all of them, its ranges.
 struct Fold {
   Fold(const Plan& given, Control* control);
 
   // Charges the weights of rows to what they may add up to, from any thread; false, and nothing done, where that is too much.
   bool counts(const int64_t* weights, uint64_t n);
+  void begin_shards();
+  size_t shard_of(uint64_t code) const {
+    return static_cast<size_t>(plan.hashed ? hash_of(code) * 0x9E3779B97F4A7C15u >> (64 - kShardBits) : code >> range_bits);
+  }
   void share(const Table& from, size_t first);  // merges hashed groups into the shards, of which the `first` is the first
 
   std::vector<Key> keys;
@@ -177,6 +193,7 @@ struct Fold {
   std::once_flag sharing;
   std::vector<std::unique_ptr<Shard>> shards;
   uint64_t total = 0;
+  int range_bits = 0;  // places of a shard, as a power of two
 };
 
 }  // namespace qe::fold

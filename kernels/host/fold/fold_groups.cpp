@@ -5,6 +5,7 @@
 // 11 bits.
 #include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "fold/fold_threads.h"
@@ -18,6 +19,7 @@ struct Group {
 };
 
 constexpr uint64_t kTaken = 1 << 12;     // groups, between two looks whether to stop
+constexpr uint64_t kSearched = 1 << 14;  // places or groups of a table that are looked through together
 constexpr size_t kSamples = 32;          // of a bucket
 constexpr size_t kFewSorted = 1 << 10;   // groups that are sorted by comparing
 constexpr int kDigit = 11;
@@ -44,23 +46,66 @@ void sort_groups(Group* groups, Group* spare, size_t n) {
   if (from != groups) std::copy(from, from + n, groups);
 }
 
-// Groups in the order of their codes. No group is in two tables: where there are shards, all are there.
+// What a fold's tables have, in pieces of which each has its groups in a row: of codes, in their order. No group is in two tables.
+class Pieces {
+ public:
+  explicit Pieces(Fold& fold) : fold_(fold) {
+    split(*fold.table);
+    for (const auto& shard : fold.shards)
+      if (shard->made) split(*shard->made);
+    std::vector<uint64_t> found(pieces_.size());
+    each([&](uint64_t k) {
+      pieces_[k].table->each(pieces_[k].begin, pieces_[k].end, [&n = found[k]](uint64_t, const int64_t*) { ++n; });
+    });
+    for (size_t k = 0; k < pieces_.size(); ++k) groups_ += std::exchange(pieces_[k].first, groups_) + found[k];
+  }
+
+  uint64_t groups() const { return groups_; }
+  // Calls use(place, code, record) for each group, on all threads; of each piece that which `begin` returns.
+  template <typename Begin>
+  void each_group(Begin&& begin) const {
+    each([&](uint64_t k) {
+      auto use = begin();
+      uint64_t place = pieces_[k].first;
+      pieces_[k].table->each(pieces_[k].begin, pieces_[k].end, [&](uint64_t code, const int64_t* record) { use(place++, code, record); });
+    });
+  }
+
+ private:
+  struct Piece {
+    const Table* table;
+    uint64_t begin, end, first;
+  };
+
+  void split(const Table& table) {
+    for (uint64_t begin = 0; begin < table.size(); begin += kSearched)
+      pieces_.push_back({&table, begin, std::min(table.size(), begin + kSearched), 0});
+  }
+  template <typename Each>
+  void each(Each&& one) const {
+    const int threads = eliminate::workers_for(fold_.control, pieces_.size() * kSearched);
+    check(eliminate::each_piece(threads, fold_.control, pieces_.size(), 1, [&](uint64_t k, uint64_t) { one(k); }));
+  }
+
+  Fold& fold_;
+  std::vector<Piece> pieces_;
+  uint64_t groups_ = 0;
+};
+
+// Groups in the order of their codes.
 class Ordered {
  public:
   explicit Ordered(Fold& fold) : fold_(fold), charge_(fold.control) {
-    const auto n = static_cast<size_t>(count(fold));
+    const Pieces pieces(fold);
+    const auto n = static_cast<size_t>(pieces.groups());
     charge_.add(2 * n * sizeof(Group));
     groups_.reset(new Group[n]);
     spare_.reset(new Group[n]);
     size_ = n;
-    collect();
+    pieces.each_group([&] {
+      return [&](uint64_t place, uint64_t code, const int64_t* record) { groups_[place] = {code, record}; };
+    });
     if (fold.plan.hashed) sort();
-  }
-
-  static uint64_t count(const Fold& fold) {
-    uint64_t n = fold.table->groups();
-    for (const auto& shard : fold.shards) n += shard->table.groups();
-    return n;
   }
 
   // Writes the code of each key, and for each task its slots: of kDistinct one, how many bits are set.
@@ -74,17 +119,6 @@ class Ordered {
   template <typename Work>
   void dealt(uint64_t n, uint64_t grain, Work&& work) {
     check(eliminate::each_piece(eliminate::workers_for(fold_.control, size_), fold_.control, n, grain, work));
-  }
-
-  void collect() {
-    std::vector<const Table*> tables{fold_.table.get()};
-    for (const auto& shard : fold_.shards) tables.push_back(&shard->table);
-    std::vector<size_t> begins{0};
-    for (const Table* table : tables) begins.push_back(begins.back() + static_cast<size_t>(table->groups()));
-    dealt(tables.size(), 1, [&](uint64_t k, uint64_t) {
-      Group* to = groups_.get() + begins[k];
-      tables[k]->each([&](uint64_t code, const int64_t* record) { *to++ = {code, record}; });
-    });
   }
 
   void sort() {
@@ -153,34 +187,39 @@ namespace {
 
 // No group is in two tables any more.
 void collect(Fold& fold) {
-  if (fold.shards.empty()) return;
+  if (fold.shards.empty() || !fold.plan.hashed) return;
   fold.share(*fold.table, 0);
   fold.table->clear();
 }
 
-constexpr uint64_t kCountedAlone = 1 << 14;  // groups that each thread counts for itself
+constexpr uint64_t kCountedApart = kSearched / 4;  // groups that each piece counts for itself
 
-// Adds to counts[i] how many groups have a first part of their code that equals codes[i], ascending, and a last key that isn't null.
-void count_different(Fold& fold, const uint64_t* codes, uint64_t n, int64_t* counts) {
-  std::vector<const Table*> tables{fold.table.get()};
-  for (const auto& shard : fold.shards) tables.push_back(&shard->table);
-  const uint64_t last = static_cast<uint64_t>(fold.plan.keys[fold.plan.n_keys - 1].places);
-  const bool dense = n > 0 && codes[n - 1] - codes[0] == n - 1;
-  eliminate::WorkQueue queue(fold.control, tables.size(), 1);
-  check(eliminate::deal(eliminate::workers_for(fold.control, Ordered::count(fold)), queue, [&](int) {
-    std::vector<int64_t> own(n <= kCountedAlone ? n : 0);
-    for (uint64_t begin, end; queue.take(&begin, &end);)
-      tables[begin]->each([&](uint64_t code, const int64_t*) {
-        if (code % last == 0) return;
-        const uint64_t first = code / last;
-        const uint64_t at = dense ? first - codes[0] : static_cast<uint64_t>(std::lower_bound(codes, codes + n, first) - codes);
-        if (own.empty()) __atomic_fetch_add(counts + at, 1, __ATOMIC_RELAXED);
-        else ++own[at];
-      });
-    for (uint64_t i = 0; i < own.size(); ++i)
-      if (own[i]) __atomic_fetch_add(counts + i, own[i], __ATOMIC_RELAXED);
-  }));
-}
+// Counts groups by the codes of all keys but the last, n ascending ones, where that isn't null.
+class Different {
+ public:
+  Different(const uint64_t* codes, uint64_t n, uint64_t last, int64_t* counts)
+      : codes_(codes), n_(n), last_(last), dense_(codes[n - 1] - codes[0] == n - 1), counts_(counts), own_(n <= kCountedApart ? n : 0) {}
+  Different(Different&&) = default;
+  ~Different() {
+    for (uint64_t i = 0; i < own_.size(); ++i)
+      if (own_[i]) __atomic_fetch_add(counts_ + i, own_[i], __ATOMIC_RELAXED);
+  }
+
+  void operator()(uint64_t, uint64_t code, const int64_t*) {
+    if (code % last_ == 0) return;
+    const uint64_t first = code / last_;
+    const uint64_t at = dense_ ? first - codes_[0] : static_cast<uint64_t>(std::lower_bound(codes_, codes_ + n_, first) - codes_);
+    if (own_.empty()) __atomic_fetch_add(counts_ + at, 1, __ATOMIC_RELAXED);
+    else ++own_[at];
+  }
+
+ private:
+  const uint64_t* codes_;
+  uint64_t n_, last_;
+  bool dense_;
+  int64_t* counts_;
+  std::vector<int64_t> own_;
+};
 
 }  // namespace
 }  // namespace qe::fold
@@ -191,7 +230,7 @@ using qe::fold::Fold;
 QE_API int32_t qe_fold_groups(Fold* fold, uint64_t* n) {
   return qe::eliminate::guarded([&] {
     qe::fold::collect(*fold);
-    *n = qe::fold::Ordered::count(*fold);
+    *n = qe::fold::Pieces(*fold).groups();
   });
 }
 
@@ -206,6 +245,7 @@ QE_API int32_t qe_fold_take(Fold* fold, int64_t* keys, int64_t* columns, qe::Con
 QE_API int32_t qe_fold_different(Fold* fold, const uint64_t* codes, uint64_t n, int64_t* counts, qe::Control*) {
   return qe::eliminate::guarded([&] {
     qe::fold::collect(*fold);
-    qe::fold::count_different(*fold, codes, n, counts);
+    const auto last = static_cast<uint64_t>(fold->plan.keys[fold->plan.n_keys - 1].places);
+    if (n) qe::fold::Pieces(*fold).each_group([&] { return qe::fold::Different(codes, n, last, counts); });
   });
 }

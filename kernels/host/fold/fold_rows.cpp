@@ -177,10 +177,10 @@ void fold_vertices(Own& own, uint64_t first, uint64_t begin, uint64_t end, const
   }
 }
 
-// Threads that fold rows: as many as have more rows each than there are places of groups that are not hashed.
+// Threads that fold rows: as many as have more rows each than there are places of groups, where each has all of them.
 int row_workers(const Fold& fold, uint64_t n) {
   const int threads = eliminate::workers_for(fold.control, n / kShare);
-  const uint64_t most = fold.plan.hashed ? n : n / std::max<uint64_t>(1, fold.plan.places);
+  const uint64_t most = fold.plan.hashed || fold.plan.shared ? n : n / std::max<uint64_t>(1, fold.plan.places);
   return static_cast<int>(std::clamp<uint64_t>(most, 1, static_cast<uint64_t>(threads)));
 }
 

@@ -11,9 +11,8 @@
 namespace qe::fold {
 namespace {
 
-constexpr uint64_t kLeast = 1024;  // groups that a hash table has room for
-constexpr int kShardBits = 6;
-constexpr size_t kShards = size_t{1} << kShardBits;
+constexpr uint64_t kLeast = 256;  // groups that a hash table has room for
+constexpr uint64_t kEmptied = 1 << 14;  // records, between two looks whether to stop
 constexpr size_t kAhead = 256;  // groups that are looked for together
 
 // Calls each(i, number) for the rows of a block that have one.
@@ -129,19 +128,29 @@ void run_alone(const Task& task, const Block& block, int64_t* record) {
 
 }  // namespace
 
-Table::Table(const Plan& plan, const int64_t* empty, Charge& charge, Gathered* gathered)
-    : plan_(plan), empty_(empty), charge_(charge), gathered_(gathered) {
+Table::Table(const Plan& plan, const int64_t* empty, Control* control, Charge& charge, bool hashed, Gathered* gathered)
+    : plan_(plan), empty_(empty), charge_(charge), hashed_(hashed), gathered_(gathered) {
   if (gathered && std::any_of(plan.tasks, plan.tasks + plan.n_tasks, [](const Task& task) { return task.operation == kGather; }))
     filled_.resize(static_cast<size_t>(plan.n_tasks));
-  if (plan.hashed) return;
+  if (hashed) return;
   alone_ = plan.n_keys == 0 && std::all_of(plan.tasks, plan.tasks + plan.n_tasks, [](const Task& task) {
     return task.operation != kDistinct && task.digits <= kMostAlone;
   });
   size_ = plan.places;
-  charge.add(size_ * static_cast<uint64_t>(plan.n_slots) * sizeof(int64_t));
-  slots_.resize(size_ * static_cast<uint64_t>(plan.n_slots));
+  const uint64_t slots = size_ * static_cast<uint64_t>(plan.n_slots);
+  charge.add(slots * sizeof(int64_t));
+  if (plan.shared) {  // those who use it first touch its pages
+    shared_ = zeroed<int64_t>(static_cast<int64_t>(slots));
+    first_ = shared_.get();
+  } else {
+    slots_.resize(slots);
+    first_ = slots_.data();
+  }
   if (std::all_of(empty, empty + plan.n_slots, [](int64_t slot) { return slot == 0; })) return;
-  for (uint64_t g = 0; g < size_; ++g) std::copy(empty, empty + plan.n_slots, record(g));
+  const int threads = plan.shared ? eliminate::workers_for(control, slots) : 1;
+  check(eliminate::each_piece(threads, control, size_, kEmptied, [&](uint64_t begin, uint64_t end) {
+    for (uint64_t g = begin; g < end; ++g) std::copy(empty, empty + plan.n_slots, record(g));
+  }));
 }
 
 void Table::reserve(uint64_t more) {
@@ -150,6 +159,7 @@ void Table::reserve(uint64_t more) {
   const auto bytes = [&](uint64_t n) { return n * (static_cast<uint64_t>(plan_.n_slots) * 8 + 8 + 4 * sizeof(uint32_t)); };
   charge_.add(bytes(room) - bytes(room_));
   slots_.resize(room * static_cast<uint64_t>(plan_.n_slots));
+  first_ = slots_.data();
   codes_.resize(room);
   room_ = room;
   shift_ = 63;
@@ -174,7 +184,7 @@ uint64_t Table::place(uint64_t code) {
 }
 
 void Table::find(const uint64_t* codes, int n, int64_t** records) {
-  if (!plan_.hashed) {
+  if (!hashed_) {
     for (int i = 0; i < n; ++i) records[i] = record(codes[i]);
     return;
   }
@@ -210,32 +220,47 @@ void Table::add(const Block& block) {
     }
     return;
   }
-  int64_t* records[kBlock];
-  if (plan_.n_keys == 1 && !plan_.hashed && filled_.empty()) {
+  if (plan_.n_keys == 1 && !hashed_ && filled_.empty()) {
+    int64_t* records[kBlock];
     int64_t* const base = record(0);
     const auto slots = static_cast<uint64_t>(plan_.n_slots);
     std::fill(records, records + block.n, base);
     with_codes(plan_.keys[0], block, [&](int i, uint64_t code) { records[i] = base + code * slots; });
-  } else {
-    uint64_t codes[kBlock];
-    std::fill(codes, codes + block.n, 0);
-    for (int k = 0; k < plan_.n_keys; ++k) {
-      for (int i = 0; k && i < block.n; ++i) codes[i] *= plan_.keys[k].places;
-      with_codes(plan_.keys[k], block, [&](int i, uint64_t code) { codes[i] += code; });
-    }
-    find(codes, block.n, records);
-    if (!filled_.empty()) gather(block, codes);
+    run_all(block, records);
+    return;
   }
+  uint64_t found[kBlock];
+  codes(block, found);
+  add(block, found);
+}
+
+void Table::codes(const Block& block, uint64_t* codes) const {
+  std::fill(codes, codes + block.n, 0);
+  for (int k = 0; k < plan_.n_keys; ++k) {
+    for (int i = 0; k && i < block.n; ++i) codes[i] *= plan_.keys[k].places;
+    with_codes(plan_.keys[k], block, [&](int i, uint64_t code) { codes[i] += code; });
+  }
+}
+
+void Table::add(const Block& block, const uint64_t* codes) {
+  int64_t* records[kBlock];
+  find(codes, block.n, records);
+  if (!filled_.empty()) gather(block, codes);
+  run_all(block, records);
+}
+
+void Table::run_all(const Block& block, int64_t* const* records) const {
   for (int k = 0; k < plan_.n_tasks; ++k) {
     if (block.weights) run<true>(plan_.tasks[k], block, records);
     else run<false>(plan_.tasks[k], block, records);
   }
 }
 
-void Table::combine(int64_t* to, const int64_t* from) const {
+void Table::combine(int64_t* to, const int64_t* from, int first, int last) const {
   for (int k = 0; k < plan_.n_tasks; ++k) {
     const Task& task = plan_.tasks[k];
-    for (int s = task.slot; s < task.slot + task.digits; ++s) switch (task.operation) {
+    const int end = std::min(last, task.slot + task.digits);
+    for (int s = std::max(first, task.slot); s < end; ++s) switch (task.operation) {
       case kMin: to[s] = std::min(to[s], from[s]); break;
       case kMax: to[s] = std::max(to[s], from[s]); break;
       case kDistinct: to[s] |= from[s]; break;
@@ -245,28 +270,30 @@ void Table::combine(int64_t* to, const int64_t* from) const {
 }
 
 void Table::merge(const Table& other, uint64_t begin, uint64_t end) {
-  for (uint64_t g = begin; g < end; ++g)
-    if (other.record(g)[0]) combine(record(g), other.record(g));
+  const auto slots = static_cast<uint64_t>(plan_.n_slots);
+  for (uint64_t g = begin / slots; g * slots < end; ++g) {
+    if (!other.record(g)[0]) continue;
+    const uint64_t first = std::max(begin, g * slots) - g * slots, last = std::min(end, (g + 1) * slots) - g * slots;
+    combine(record(g), other.record(g), static_cast<int>(first), static_cast<int>(last));
+  }
 }
 
 void Table::merge(const Table& other, const uint32_t* some, size_t n) {
+  if (!hashed_) {
+    for (size_t k = 0; k < n; ++k) combine(record(other.codes_[some[k]]), other.record(some[k]), 0, plan_.n_slots);
+    return;
+  }
   reserve(n);
   for (size_t begin = 0; begin < n; begin += kAhead) {
     const size_t end = std::min(n, begin + kAhead);
     for (size_t k = begin; k < end; ++k) __builtin_prefetch(&index_[hash_of(other.codes_[some[k]]) >> shift_]);
-    for (size_t k = begin; k < end; ++k) combine(record(place(other.codes_[some[k]])), other.record(some[k]));
+    for (size_t k = begin; k < end; ++k) combine(record(place(other.codes_[some[k]])), other.record(some[k]), 0, plan_.n_slots);
   }
 }
 
 void Table::clear() {
   size_ = 0;
   std::fill(index_.begin(), index_.end(), 0);
-}
-
-uint64_t Table::groups() const {
-  uint64_t n = 0;
-  each([&](uint64_t, const int64_t*) { ++n; });
-  return n;
 }
 
 Fold::Fold(const Plan& given, Control* control)
@@ -278,7 +305,7 @@ Fold::Fold(const Plan& given, Control* control)
     if (task.operation == kMin) empty[static_cast<size_t>(task.slot)] = INT64_MAX;
     if (task.operation == kMax) empty[static_cast<size_t>(task.slot)] = INT64_MIN;
   }
-  table = std::make_unique<Table>(plan, empty.data(), charge, &gathered);
+  table = std::make_unique<Table>(plan, empty.data(), control, charge, plan.hashed != 0, &gathered);
 }
 
 bool Fold::counts(const int64_t* weights, uint64_t n) {
@@ -292,13 +319,22 @@ bool Fold::counts(const int64_t* weights, uint64_t n) {
   return false;
 }
 
-void Fold::share(const Table& from, size_t first) {
+void Fold::begin_shards() {
   std::call_once(sharing, [&] {
-    for (size_t k = 0; k < kShards; ++k) shards.push_back(std::make_unique<Shard>(plan, empty.data(), charge));
+    while (plan.places >> range_bits >= kShards) ++range_bits;
+    for (size_t k = 0; k < kShards; ++k) {
+      auto& shard = *shards.emplace_back(std::make_unique<Shard>());
+      if (plan.hashed) shard.made = std::make_unique<Table>(plan, empty.data(), control, charge, true);
+      shard.table = plan.hashed ? shard.made.get() : table.get();
+    }
   });
+}
+
+void Fold::share(const Table& from, size_t first) {
+  begin_shards();
   const auto n = static_cast<size_t>(from.size());
   if (n == 0) return;
-  const auto shard = [&](size_t g) { return static_cast<size_t>(hash_of(from.code(g)) * 0x9E3779B97F4A7C15u >> (64 - kShardBits)); };
+  const auto shard = [&](size_t g) { return shard_of(from.code(g)); };
   std::vector<uint32_t> some(n);
   size_t ends[kShards + 1] = {};
   for (size_t g = 0; g < n; ++g) ++ends[shard(g) + 1];
@@ -310,7 +346,7 @@ void Fold::share(const Table& from, size_t first) {
     const size_t mine = (first + k) % kShards, count = ends[mine + 1] - ends[mine];
     if (count == 0) continue;
     std::lock_guard<std::mutex> lock(shards[mine]->mutex);
-    shards[mine]->table.merge(from, some.data() + ends[mine], count);
+    shards[mine]->table->merge(from, some.data() + ends[mine], count);
   }
 }
 

@@ -37,7 +37,7 @@ class RowFold : public RowSink {
       for (const auto& state : states_.all())
         if (const Table* own = state->owners[k]->own()) left.push_back(own);
       merge_own(*folds_[k], left);
-      if (!folds_[k]->plan.hashed) continue;
+      if (!left.empty()) continue;
       const size_t states = states_.all().size();
       check(eliminate::each_row(static_cast<int>(std::max<size_t>(1, states)), folds_[k]->control, states, 1,
                                 [&](uint32_t place) { states_.all()[place]->owners[k]->share(); }));

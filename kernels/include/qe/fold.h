@@ -38,13 +38,14 @@ struct Task {
   double scale;
 };
 
-// `places`: the product of the keys' places. Weights add up to `most` at most. Slot 0 of a record counts rows.
+// `places`: the product of the keys' places. Weights add up to `most` at most. Slot 0 of a record counts rows. hashed: there is no
+// record for each place; shared, the host's alone: there is, but one table alone for all threads.
 struct Plan {
   const Key* keys;
   const Task* tasks;
   uint64_t places, most;
   int32_t n_keys, n_tasks, n_slots, n_variables;
-  int32_t hashed, unused;
+  int32_t hashed, shared;
 };
 
 // A comparison of two columns' numbers (qe/match_plan.h): null makes it false.

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from qengine.exec.common.columns import Column, IntArray, concatenate
 from qengine.exec.context import ExecutionContext
+
+_Made = TypeVar("_Made")
 
 _LEAST, _MOST = 1 << 16, 1 << 19
 """Elements of a part: enough that Python's share of it is small, and no more than fit into caches."""
@@ -89,6 +91,11 @@ def computed(
     return made
 
 
+def greatest(numbers: npt.NDArray[Any], context: ExecutionContext) -> int:
+    """Return the greatest of numbers, 0 where there is none above it. Errors as of ``deal``."""
+    return max(made_of(len(numbers), lambda part: int(numbers[part].max(initial=0)), context))
+
+
 def packed(mask: npt.NDArray[np.bool_], context: ExecutionContext) -> npt.NDArray[np.uint8]:
     """Return a mask as bits, padded to whole 64-bit words. Errors as of ``deal``."""
     bits = np.empty(-(-len(mask) // 64) * 8 or 8, np.uint8)
@@ -104,17 +111,26 @@ def packed(mask: npt.NDArray[np.bool_], context: ExecutionContext) -> npt.NDArra
     return bits
 
 
+def made_of(n: int, make: Callable[[slice], _Made], context: ExecutionContext) -> list[_Made]:
+    """Return what is made of n elements, part by part; of all together where they are few or memory is limited.
+
+    Errors as of ``deal``.
+    """
+    size = part_size(n, context)
+    if n <= 2 * size or context.memory.limit is not None:
+        return [make(slice(0, n))]
+    begins = range(0, n, size)
+    made: dict[int, _Made] = {}
+
+    def of(begin: int) -> None:
+        context.check()
+        made[begin] = make(slice(begin, min(begin + size, n)))
+
+    deal(of, begins, context)
+    return [made[begin] for begin in begins]
+
+
 def taken(column: Column, places: IntArray, context: ExecutionContext) -> Column:
     """Return what ``Column.take`` does, many values by all threads. Errors as of ``deal``."""
-    size = part_size(len(places), context)
-    if len(places) <= 2 * size or context.memory.limit is not None:
-        return column.take(places)
-    parts: dict[int, Column] = {}
-
-    def take(begin: int) -> None:
-        context.check()
-        parts[begin] = column.take(places[begin : begin + size])
-
-    begins = range(0, len(places), size)
-    deal(take, begins, context)
-    return concatenate([parts[begin] for begin in begins])
+    parts = made_of(len(places), lambda part: column.take(places[part]), context)
+    return parts[0] if len(parts) == 1 else concatenate(parts)

@@ -48,7 +48,7 @@ IDS, INTEGERS, FLOATS, CODES = range(4)
 """Kinds of numbers, as ``qe::fold::Kind``."""
 
 _RANGE = 1 << 19  # elements that are evaluated at a time
-_STORED = 16  # elements whose stored values are read in the time of evaluating an expression for one
+_STORED = 32  # elements whose stored values are read in the time of evaluating an expression for one
 _GREATEST = 2**63 - 1
 _VALUE = "#value"
 _MOST_READ = 3  # properties of an expression that is evaluated once for each combination of their values

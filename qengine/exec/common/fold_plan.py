@@ -33,7 +33,7 @@ TASK = np.dtype(
 )
 PLAN = np.dtype(
     [("keys", "<u8"), ("tasks", "<u8"), ("places", "<u8"), ("most", "<u8")]
-    + [(name, "<i4") for name in ("n_keys", "n_tasks", "n_slots", "n_variables", "hashed", "unused")]
+    + [(name, "<i4") for name in ("n_keys", "n_tasks", "n_slots", "n_variables", "hashed", "shared")]
 )
 LISTS = np.dtype(
     [(name, "<u8") for name in ("vertices", "begins", "ends", "admits_owner", "admits_end", "admits_edge")]

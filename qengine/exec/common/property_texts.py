@@ -24,6 +24,8 @@ from qengine.exec.common.columns import (
     IntArray,
     text_offsets,
 )
+from qengine.exec.common.dealing import made_of
+from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView
 from qengine.storage.columns import PropertyColumn
 from qengine.storage.patched_columns import Change
@@ -210,6 +212,14 @@ class PropertyTexts(ArrowColumn):
             column = self.of.column
             self._array = column.take(self.ids) if self.bounds is None else column.slice(*self.bounds)
         return self._array
+
+    def made(self, context: ExecutionContext) -> Any:
+        """Return ``array``, taken by all threads. Errors as of ``deal``."""
+        if self._array is None and self.bounds is None and not self._is_picked:
+            column, ids = self.of.column, self.ids
+            parts = made_of(len(ids), lambda part: column.take(ids[part]), context)
+            self._array = parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
+        return self.array
 
     @property
     def type(self) -> Any:

@@ -37,6 +37,7 @@ from qengine.exec.common.duration_column import DurationColumn
 from qengine.exec.common.expressions.entities import label_lists, property_of, type_names
 from qengine.exec.common.expressions.growth import property_bytes
 from qengine.exec.common.map_column import MapColumn
+from qengine.exec.common.property_texts import PropertyTexts
 from qengine.exec.context import ExecutionContext
 from qengine.exec.interruptible import CHECKED_ITEMS, in_parts, unchecked
 from qengine.exec.scalar.materialize import materialize
@@ -134,6 +135,8 @@ class ResultRows:
             if column.value is None:
                 return pa.nulls(len(column))
             column = column.expanded()
+        if isinstance(column, PropertyTexts) and isinstance(self._limits, ExecutionContext):
+            return column.made(self._limits)
         if isinstance(column, ArrowColumn):
             return column.array
         if isinstance(column, NodeColumn):

@@ -42,7 +42,7 @@ PAIRS = np.dtype(
     [("terms", "<u8"), ("conditions", "<u8"), ("n_terms", "<i4"), ("n", "<u4")]
     + [(name, "<i4") for name in ("root", "end", "weighted", "n_conditions")]
 )
-_DENSE_BYTES = 1 << 27  # of the tables of all threads
+_DENSE_BYTES = 1 << 27  # of the tables of all threads, or of one that they share
 _DENSE_SHARE = 4  # places for each row that is expected
 _FEW_PLACES = 1 << 12
 _MOST_PLACES = 2**62
@@ -127,10 +127,11 @@ class Fold:
             places *= each
         record = np.zeros(1, PLAN)
         by, to_do = key_records(keys, self._column), task_records(tasks, self._column)
-        self._hashed = hashed = not self._fits(places, rows)
+        self._hashed = not self._fits(places, rows, 1)
+        shared = not self._hashed and not self._fits(places, rows, context.threads)
         record[0] = (
             by.ctypes.data, to_do.ctypes.data, places, most, len(keys), len(tasks),
-            sum(self._slots), len(self._names), hashed, 0,
+            sum(self._slots), len(self._names), self._hashed, shared,
         )  # fmt: skip
         context.raise_for(
             self._library.qe_fold_open(record.ctypes.data, ctypes.byref(context.control), ctypes.byref(self._handle))
@@ -144,9 +145,9 @@ class Fold:
             places *= key.places
         return len(names) <= MOST_VARIABLES and places < _MOST_PLACES
 
-    def _fits(self, places: int, rows: int) -> bool:
+    def _fits(self, places: int, rows: int, tables: int) -> bool:
         limit = self._context.memory_limit
-        taken = 8 * places * sum(self._slots) * self._context.threads
+        taken = 8 * places * sum(self._slots) * tables
         return (
             taken <= _DENSE_BYTES
             and places <= _DENSE_SHARE * rows + _FEW_PLACES

@@ -13,6 +13,7 @@ from qengine.errors import ExecutionError, OutOfMemory
 from qengine.exec.common.batch import BATCH_ROWS, Batch, concatenate_batches
 from qengine.exec.common.batch_parts import pieces
 from qengine.exec.common.columns import Column, NodeColumn, null_column
+from qengine.exec.common.dealing import assign, computed, greatest
 from qengine.exec.common.element_columns import FLOATS, INTEGERS, Elements, Numbers, elements_of
 from qengine.exec.common.fold_plan import Condition, EntryLists
 from qengine.exec.common.match_plan import COMPARISONS
@@ -25,6 +26,7 @@ from qengine.exec.common.operators.stage import ROW, Build, Stage
 from qengine.exec.common.operators.sums_beyond import SumsBeyond, columns_at
 from qengine.exec.common.property_texts import TextProperty
 from qengine.exec.common.vertex_scan import scanned_vertices
+from qengine.exec.context import ExecutionContext
 from qengine.exec.memory import Holding
 from qengine.exec.spill.given_back import give_back
 from qengine.exec.view import MaskProvider
@@ -284,13 +286,18 @@ class _Entries:
             assert index is not None
             lists = store.adjacency(index, each.direction)
             vertices, begins = lists.list_index()
-            lengths = np.diff(begins)
-            if lengths.max(initial=0) > 1:
+            n, context = len(begins) - 1, self._runtime.context
+            lengths = _lengths(begins, context)
+            if greatest(lengths, context) > 1:
                 return None
-            ids = np.full(store.vertex_count, -1, np.int64)
+            ids = np.empty(store.vertex_count, np.int64)
             holding.add(ids.nbytes)
-            owners = np.arange(vertices, vertices + len(lengths)) if isinstance(vertices, int) else vertices
-            ids[owners[lengths == 1]] = lists.neighbours
+            assign(ids, -1, context)
+            if isinstance(vertices, int) and len(lists.neighbours) == n:
+                assign(ids[vertices : vertices + n], lists.neighbours, context)
+            else:
+                owners = np.arange(vertices, vertices + n) if isinstance(vertices, int) else vertices
+                ids[owners[lengths == 1]] = lists.neighbours
             found[each.name] = each.bearer, ids
         return found
 
@@ -317,8 +324,8 @@ class _Entries:
             if counts.dtype == object:
                 return False
             holding.add(len(counts))
-            if (once or counts.max(initial=0) <= 1) and name not in weighing.lessened:
-                weighing.present[name] = counts > 0
+            if (once or greatest(counts, self._runtime.context) <= 1) and name not in weighing.lessened:
+                weighing.present[name] = _some(counts, self._runtime.context)
             else:
                 weighing.weights[name] = counts
         return True
@@ -335,7 +342,7 @@ class _Entries:
                 if isinstance(vertices, int):
                     vertices = slice(vertices, vertices + len(entries))
                 of_owners = float(np.dot(entries, owned[vertices]))
-            most += of_owners * (1 if ended is None else int(ended.max(initial=0)))
+            most += of_owners * (1 if ended is None else greatest(ended, self._runtime.context))
         return int(1.01 * most)
 
     def _by_ends(self, known: dict[str, Any], way: _Way) -> tuple[Any, Any]:
@@ -469,6 +476,16 @@ class _Entries:
             FLOATS if floats else INTEGERS, values, base + column.begin, False, True, valid, array.offset, array,
             stored=array is column.array,
         )  # fmt: skip
+
+
+def _lengths(begins: Any, context: ExecutionContext) -> Any:
+    """Return the lengths of lists, int64, of the places at which they begin and end."""
+    return computed(len(begins) - 1, np.int64, lambda part: np.diff(begins[part.start : part.stop + 1]), context)
+
+
+def _some(counts: Any, context: ExecutionContext) -> Any:
+    """Return which counts are above 0."""
+    return computed(len(counts), np.bool_, lambda part: counts[part] > 0, context)
 
 
 def _sides(condition: ColumnCondition) -> tuple[tuple[int, str], tuple[int, str]]:

@@ -26,6 +26,7 @@ from qengine.exec.common.columns import (
     integer_column,
     null_column,
 )
+from qengine.exec.common.dealing import computed
 from qengine.exec.common.element_columns import (
     CODES,
     IDS,
@@ -45,6 +46,7 @@ from qengine.exec.common.expressions.compiler import compile_expression
 from qengine.exec.common.fold_plan import COUNT, DISTINCT, GATHER, GREATEST, LEAST, SUM, Task
 from qengine.exec.common.operators.single_rows import is_unique
 from qengine.exec.common.runtime import Runtime
+from qengine.exec.context import ExecutionContext
 from qengine.exec.memory import Holding
 from qengine.exec.view import MaskProvider
 from qengine.plan.expr import AggregateCall, Expr, Variable
@@ -395,24 +397,31 @@ class Folded:
             places *= each.places
         size = 8 * words * places
         if size <= self._maker.distinct_bytes and size <= max(_SMALL_BYTES, _A_ROW * self._rows):
-            place = self._task(Task(DISTINCT, name, _bit_numbers(key, self._elements[name]), words), expr)
+            numbers = _bit_numbers(key, self._elements[name], self._runtime.context)
+            place = self._task(Task(DISTINCT, name, numbers, words), expr)
             return lambda columns, apart: [integer_column(columns[place][0])]
         number = len(self._apart)
         self._apart.append(self._borne(name, key))
         return lambda columns, apart: [integer_column(apart[number])]
 
 
-def _bit_numbers(key: Keyed, elements: Elements) -> Numbers:
+def _bit_numbers(key: Keyed, elements: Elements, context: ExecutionContext) -> Numbers:
     """Return the codes of a key, below 0 for null."""
     numbers = key.numbers
     if numbers.kind == CODES:
         return numbers
     if numbers.kind == IDS:
-        codes = np.arange(elements.end - elements.begin, dtype=np.int32)
+        n = elements.end - elements.begin
+        codes = computed(n, np.int32, lambda part: np.arange(part.start, part.stop, dtype=np.int32), context)
         return Numbers(CODES, codes, elements.begin)
-    codes = (numbers.values - key.low).astype(np.int32)
-    if numbers.nullable:
-        codes[numbers.keep.is_null().to_numpy(zero_copy_only=False)] = -1
+
+    def of(part: slice) -> IntArray:
+        found: IntArray = numbers.values[part] - key.low
+        if numbers.nullable:
+            found[numbers.keep[part].is_null().to_numpy(zero_copy_only=False)] = -1
+        return found
+
+    codes = computed(len(numbers.values), np.int32, of, context)
     return Numbers(CODES, codes, numbers.base, nullable=numbers.nullable)
 
 

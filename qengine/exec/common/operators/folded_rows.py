@@ -27,6 +27,7 @@ from qengine.plan.traverse import operators
 _WEIGHT_BITS = 40
 _A_ROW = 2  # elements that an expression is evaluated for in the time that folding saves for a row
 _MORE_ROWS = 8  # that are expected behind those that waited
+_MOST_MORE = 32  # rows that a search is believed to have for each that it has given
 DEVICE_ROWS = 1 << 14  # that are worth folding on a device
 _STORED_THERE = 1 << 10  # elements whose stored values a device is sent in the time of evaluating one
 _MOST_ROWS = 2**40  # that are expected at all
@@ -102,7 +103,7 @@ class FoldedRows:
             evaluations(expr, self._elements[variable_of(expr)], _STORED_THERE) for expr in exprs
         )
 
-    def is_worth(self, rows: int) -> bool:
+    def is_worth(self, rows: float) -> bool:
         """Tell whether so many rows are worth evaluating expressions for all elements."""
         return _A_ROW * rows >= self._evaluated
 
@@ -174,7 +175,8 @@ class FoldedRows:
             waiting.append(batch)
             rows += batch.length
             holding.add(batch.nbytes)
-            if self.is_worth(rows if diversion is None else max(rows, diversion.seen)):
+            there = rows if diversion is None else max(rows, diversion.seen, min(diversion.expected, _MOST_MORE * rows))
+            if self.is_worth(there):
                 return waiting, True
         return waiting, False
 
