@@ -21,7 +21,7 @@ because another row holds one; such columns are ``ObjectColumn``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -302,6 +302,13 @@ class ListColumn(Column):
         taken = self.take(first)
         assert isinstance(taken, ListColumn)
         return places, taken
+
+    def by_place(self) -> Iterator[tuple[BoolArray, IntArray]]:
+        """Yield for each place in the lists which rows have it, and where its item is in ``flat()`` (0 where not)."""
+        lengths, offsets = self.lengths(), self.offsets()[:-1]
+        for place in range(int(lengths.max(initial=0))):
+            there = lengths > place
+            yield there, np.where(there, offsets + place, 0)
 
     def flat(self) -> Column:
         """Return the items of all rows, one list after the other."""
