@@ -33,6 +33,7 @@ from qengine.errors import InternalError
 from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle
 from qengine.exec.sizes import size_of
 from qengine.storage.normal import STRING_LIMIT
+from qengine.storage.taken import taken
 from qengine.temporal.arrow import is_text, to_values
 
 IntArray = NDArray[np.int64]
@@ -195,11 +196,10 @@ class ArrowColumn(Column):
         return len(self.array)
 
     def take(self, indices: IntArray) -> Column:
-        positions = pa.array(indices)
         try:
-            return ArrowColumn(self.array.take(positions))
+            return ArrowColumn(taken(self.array, indices))
         except pa.ArrowInvalid:  # more text than 32-bit offsets reach
-            return ArrowColumn(self.array.cast(pa.large_string()).take(positions))
+            return ArrowColumn(self.array.cast(pa.large_string()).take(pa.array(indices)))
 
     def slice(self, offset: int, length: int) -> Column:
         return ArrowColumn(self.array.slice(offset, length))
