@@ -20,6 +20,7 @@ from qengine.exec.common.columns import (
     concatenate,
     null_column,
 )
+from qengine.exec.common.dealing import deal, part_size
 from qengine.exec.common.element_columns import FLOATS, INTEGERS, Elements, Numbers, elements_of
 from qengine.exec.common.expressions.compiler import compile_expression
 from qengine.exec.common.fold_plan import Condition, EntryLists
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from qengine.storage.store import EdgeType
 
 _WEIGHT = "#weight"
-_RANGE = 1 << 16  # relationships that expressions are evaluated for at once
 _MOST_BITS = 48  # of what weights may add up to: sums need some beside
 
 
@@ -254,21 +254,29 @@ class _Entries:
             if way.turned:
                 owner, end = end, owner
             evaluate = [compile_expression(expr, self._runtime) for _, expr in self._operator.made]
-            parts: list[list[Column]] = [[] for _ in evaluate]
-            for begin in range(0, count, _RANGE):
-                self._runtime.context.check()
-                stop = min(begin + _RANGE, count)
+            context, size = self._runtime.context, part_size(count, self._runtime.context)
+            parts: dict[int, list[list[Column]]] = {}
+
+            def evaluated(begin: int) -> None:
+                context.check()
+                stop = min(begin + size, count)
                 columns: dict[str, Column] = {
                     owner: NodeColumn(owners[begin:stop]),
                     end: NodeColumn(way.lists.neighbours[begin:stop].astype(np.int64)),
                     self._relationship: RelationshipColumn(None, (first + begin, first + stop)),
                 }
-                for each, found in zip(evaluate, parts, strict=True):
-                    for _, column in by_parts(Batch(stop - begin, columns), each, self._runtime.memory):
-                        holding.add(column.nbytes)
-                        found.append(column)
-        for (name, _), found in zip(self._operator.made, parts, strict=True):
-            column = concatenate(found)
+                batch = Batch(stop - begin, columns)
+                parts[begin] = [
+                    [column for _, column in by_parts(batch, each, self._runtime.memory)] for each in evaluate
+                ]
+                if context.memory.limit is not None:  # they come one after the other then
+                    holding.add(_bytes(parts[begin]))
+
+            deal(evaluated, range(0, count, size), context)
+            if context.memory.limit is None:
+                holding.add(sum(map(_bytes, parts.values())))
+        for place, (name, _) in enumerate(self._operator.made):
+            column = concatenate([each for begin in sorted(parts) for each in parts[begin][place]])
             self._given[name] = column.expanded() if isinstance(column, ConstantColumn) else column
 
     def groups(self, holding: Holding) -> FoldedGroups | None:
@@ -520,6 +528,10 @@ class _Entries:
             FLOATS if floats else INTEGERS, values, base + column.begin, False, True, valid, array.offset, array,
             stored=array is column.array,
         )  # fmt: skip
+
+
+def _bytes(columns: list[list[Column]]) -> int:
+    return sum(column.nbytes for found in columns for column in found)
 
 
 def _sides(condition: ColumnCondition) -> tuple[tuple[int, str], tuple[int, str]]:
