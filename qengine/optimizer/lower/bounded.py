@@ -129,7 +129,7 @@ def _bounded_property(sort: Sort) -> tuple[Property, Match, str] | None:
                 expr.name for _, expr in named if isinstance(expr, Variable)
             )
             grouped = "by element" if by_element else "by value"
-        operator = operator.input  # type: ignore[attr-defined]
+        operator = operator.input
     assert isinstance(key, Property)
     if (
         operator.optional

@@ -36,7 +36,9 @@ def over_entries(
         return None
     if isinstance(below, Eliminate) and not isinstance(below.input, Unit):
         return None
-    core, made = (lowered, {}) if carried else of_entries(lowered)
+    core, made = of_entries(lowered)
+    if carried:
+        core, made = lowered, {}
     levels, variables = entry_levels(search), folded_variables(core)
     if levels is None or variables is None:
         return None

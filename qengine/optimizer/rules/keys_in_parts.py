@@ -66,11 +66,10 @@ def _sorted(operator: Sort) -> Operator:
     """Return an order by lists as one by their items, which are put together above it."""
     below = operator.input
     items = dict(below.items) if isinstance(below, Project) else {}
-    lists = {
-        key.expr.name: found
-        for key in operator.keys
-        if isinstance(key.expr, Variable) and type(found := items.get(key.expr.name)) is ListOf
-    }
+    lists: dict[str, Expr] = {}
+    for key in operator.keys:
+        if isinstance(key.expr, Variable) and (expr := items.get(key.expr.name)) is not None and type(expr) is ListOf:
+            lists[key.expr.name] = expr
     if not lists and not any(type(key.expr) is ListOf for key in operator.keys):
         return operator
     parts: list[tuple[str, Expr]] = []
