@@ -60,9 +60,9 @@ def of_entries(operator: Aggregate) -> tuple[Aggregate, dict[Expr, Expr]]:
     """
     search = operator.input.search if isinstance(operator.input, Eliminate) else operator.input
     levels = entry_levels(search) if isinstance(search, Search) else None
-    if levels is None or levels[1] is None:
+    first, second, edge = levels or (None, None, None)
+    if first is None or second is None:
         return operator, {}
-    first, second, edge = levels
     relationship = Variable(ENTRY if edge is None else edge.name, type=RELATIONSHIP)
     told = {first.name, second.name, relationship.name}
     made: dict[Expr, Expr] = {}

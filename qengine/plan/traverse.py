@@ -161,9 +161,9 @@ def is_volatile(part: Any) -> bool:
     """Tell whether a node of a plan is a function that may give another value each time, its arguments aside."""
     kind = type(part)
     if kind is Call:
-        function = lookup(part.name)  # type: ignore[attr-defined]
+        function = lookup(part.name)
         return function is not None and not function.deterministic
-    return kind is UserCall and not part.function.deterministic  # type: ignore[attr-defined]
+    return kind is UserCall and not part.function.deterministic
 
 
 def rewrite(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:

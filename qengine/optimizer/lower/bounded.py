@@ -143,7 +143,7 @@ def _bounded_property(sort: Sort) -> tuple[Property, Match, str] | None:
 
 def _is_plain(graph: QueryGraph) -> bool:
     """Tell whether a pattern is matched as its planner likes, by conditions that can't fail."""
-    elements = (*graph.nodes, *graph.relationships)
+    elements: list[PatternNode | PatternRelationship] = [*graph.nodes, *graph.relationships]
     conditions = (*graph.predicates, *(each for element in elements for each in element.predicates))
     return graph.hints == NO_HINTS and not any(map(condition_can_fail, conditions))
 
