@@ -4,7 +4,9 @@ Grochow and Kellis: take a vertex, demand that its image has the greatest id amo
 the automorphisms that fix it. The orbits' sizes multiply to the size of the group, which is never listed: whether an
 automorphism maps one vertex to another is found by backtracking. Counting then multiplies by the size of the group;
 listing gives each embedding that was kept once for every automorphism, which small groups are listed for.
-This holds where no automorphism maps an embedding to itself: the vertices of an orbit must be different anyway.
+This holds where no automorphism maps an embedding to itself: the vertices of the orbits that constraints are on must be
+different anyway, and nothing else can move once they stay. Of friends ``a``, ``b`` who live in cities ``x``, ``y``,
+which may be one, the friends are ordered, and the cities go along.
 """
 
 from __future__ import annotations
@@ -57,8 +59,8 @@ def break_symmetry(
 
     Automorphisms map each of ``fixed`` to itself: what is counted by these vertices.
 
-    Where two symmetric vertices could be equal, or relationships are compared one by one, nothing is constrained; nor
-    where there are too many images to list.
+    Where symmetric vertices that could be equal don't go along with others, or relationships are compared one by one,
+    nothing is constrained; nor where there are too many images to list.
     """
     if len(order) > _MAX_VERTICES or difference.edges or any(edge.relationship.predicates for edge in edges):
         return NO_SYMMETRY
@@ -68,11 +70,12 @@ def break_symmetry(
         if name not in orbits:
             orbits |= dict.fromkeys(found := pattern.orbit(name, ()), found)
     different = difference.vertices | joined_by(edges)
-    if not all(frozenset((name, other)) in different for name in order for other in orbits[name] - {name}):
+    apart = [name for name in order if all(frozenset((name, other)) in different for other in orbits[name] - {name})]
+    if any(len(pattern.orbit(name, apart)) > 1 for name in order if name not in apart):
         return NO_SYMMETRY
     size, greater = 1, []
-    for place, pivot in enumerate(order):
-        orbit = pattern.orbit(pivot, order[:place]) if place else orbits[pivot]
+    for place, pivot in enumerate(apart):
+        orbit = pattern.orbit(pivot, apart[:place]) if place else orbits[pivot]
         size *= len(orbit)
         greater += [(pivot, other) for other in order if other in orbit and other != pivot]
     if not listed or size == 1:

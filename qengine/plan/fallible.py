@@ -28,7 +28,7 @@ from qengine.plan.expr import (
     Subquery,
     UserCall,
 )
-from qengine.plan.logical import Argument, Distinct, Filter, Match, Operator, Project
+from qengine.plan.logical import Argument, Distinct, Filter, Limit, Match, Operator, Project, Skip, Sort
 from qengine.plan.traverse import preorder
 from qengine.types import Kind, Type
 
@@ -51,7 +51,7 @@ _WRITTEN = {
     "localdatetime": "parse_local_date_time",
 }
 """What reads the text that functions make values of, in ``qengine.temporal``."""
-_HARMLESS = (Match, Argument, Filter, Project, Distinct)
+_HARMLESS = (Match, Argument, Filter, Project, Distinct, Sort, Limit, Skip)
 
 
 def condition_can_fail(expr: Expr) -> bool:
@@ -185,7 +185,7 @@ def _surely(given: Type, wanted: Type) -> bool:
 
 
 def _plan_fails(plan: Any) -> bool:
-    """Tell whether running a subquery's plan may fail: it can't if it only matches, filters and projects."""
+    """Tell whether running a subquery's plan may fail: it can't if it only matches, filters, projects and orders."""
     if isinstance(plan, Expr):
         return can_fail(plan)
     if isinstance(plan, tuple):
@@ -194,4 +194,10 @@ def _plan_fails(plan: Any) -> bool:
         return True
     if isinstance(plan, Filter) and condition_can_fail(plan.predicate):
         return True
+    if isinstance(plan, Limit | Skip) and not _is_number_of_rows(plan.count):
+        return True
     return any(_plan_fails(getattr(plan, name)) for name in getattr(plan, "child_fields", ()))
+
+
+def _is_number_of_rows(count: Expr) -> bool:
+    return isinstance(count, Literal) and type(count.value) is int and count.value >= 0

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from qengine._frozen import replace
 from qengine.plan.expr import AggregateCall, Call, Expr, Literal, Parameter, Variable
 from qengine.plan.logical import Aggregate
-from qengine.plan.physical import EdgeLevel, Search, SearchPart, VertexLevel
+from qengine.plan.physical import EdgeLevel, Eliminate, Search, SearchPart, VertexLevel
 from qengine.plan.traverse import free_variables, is_repeatable
-from qengine.types import NODE, Type
+from qengine.types import NODE, RELATIONSHIP, Type
 
 _FOLDED = frozenset({"count", "sum", "avg", "min", "max"})
 GATHERED = frozenset({"percentilecont", "percentiledisc"})
@@ -21,6 +22,9 @@ WEIGHED_VALUES = GATHERED | {"stdev", "stdevp"}
 WEIGHED = _FOLDED | WEIGHED_VALUES
 """Aggregates that take a row's weight as a number; the others repeat the row."""
 _BEYOND = "@beyond"
+_OF_ENTRY = "@of entry"
+ENTRY = "@entry"
+"""The variable of a relationship that a search doesn't tell."""
 COUNTED, LEAST = " counted", " least"
 """Behind the name of a column of sums beyond an end: that of how many values were added, and of the least of them."""
 
@@ -48,6 +52,37 @@ def variable_of(expr: Expr) -> str:
 def ignores_repeats(calls: Sequence[AggregateCall]) -> bool:
     """Tell whether aggregates are the same however often a row comes."""
     return all(call.distinct or call.name in EXTREMES for call in calls)
+
+
+def of_entries(operator: Aggregate) -> tuple[Aggregate, dict[Expr, Expr]]:
+    """Return an aggregate over relationships, with expressions of several variables as ones of the relationship alone,
+    and what each of these stands for. As it is where its rows are no entries of lists.
+    """
+    search = operator.input.search if isinstance(operator.input, Eliminate) else operator.input
+    levels = entry_levels(search) if isinstance(search, Search) else None
+    first, second, edge = levels or (None, None, None)
+    if first is None or second is None:
+        return operator, {}
+    relationship = Variable(ENTRY if edge is None else edge.name, type=RELATIONSHIP)
+    told = {first.name, second.name, relationship.name}
+    made: dict[Expr, Expr] = {}
+
+    def of_entry(expr: Expr) -> Expr:
+        read = free_variables(expr)
+        if len(read) < 2 or not read <= told or not is_repeatable(expr):
+            return expr
+        name = next((name for name, known in made.items() if known == expr), None)
+        if name is None:
+            name = Call(_OF_ENTRY, (relationship, Literal(len(made))), type=expr.type)
+            made[name] = expr
+        return name
+
+    keys = tuple((name, of_entry(expr)) for name, expr in operator.keys)
+    calls = tuple(
+        (name, replace(call, args=(*map(of_entry, call.args[:1]), *call.args[1:])))
+        for name, call in operator.aggregates
+    )
+    return (replace(operator, keys=keys, aggregates=calls), made) if made else (operator, {})
 
 
 def beyond(node: str, column: str, type: Type) -> Call:

@@ -444,6 +444,9 @@ class AggregateEntries(Operator):
     properties of that end (``plan.folding.beyond``); those of sums count as often as the other end says alone. The host
     folds those; a GPU runs ``input``. Keys and arguments may be of ``carried`` nodes, too. Where an end has several,
     ``input`` runs.
+
+    Of a relationship by itself keys and arguments may be of several variables: ``made`` are expressions of the
+    relationship that ``core`` has for these, with what is evaluated for each relationship first.
     """
 
     input: Aggregate
@@ -452,6 +455,7 @@ class AggregateEntries(Operator):
     values: tuple[Operator, ...] = ()
     carried: tuple[Carried, ...] = ()
     others: tuple[Another, ...] = ()
+    made: tuple[tuple[Expr, Expr], ...] = ()
 
     @property
     def folded(self) -> Aggregate:

@@ -289,7 +289,8 @@ class _Writer:
         weighed = f", weighted by what is counted by {ends}" if ends else ""
         less = "".join(f", less what is itself at {name_text(each.end)}" for each in operator.others)
         carried = "".join(f", with {name_text(each.name)} of {name_text(each.bearer)}" for each in operator.carried)
-        return f"AggregateEntries: folded as lists are read, without rows{weighed}{less}{carried}"
+        made = ", by what is evaluated for each relationship" if operator.made else ""
+        return f"AggregateEntries: folded as lists are read, without rows{weighed}{less}{carried}{made}"
 
     def _level(self, level: physical.Level, names: list[str]) -> str:
         if isinstance(level, EdgeLevel):

@@ -149,20 +149,21 @@ def is_repeatable(expr: Expr) -> bool:
 
 
 def _repeats(expr: Expr) -> bool:
-    return not any(type(part) is Subquery or _is_volatile(part) for part in preorder(expr))
+    return not any(type(part) is Subquery or is_volatile(part) for part in preorder(expr))
 
 
 def differs_each_time(expr: Expr) -> bool:
     """Tell whether an expression may give another value each time that it is evaluated, subqueries aside."""
-    return not is_repeatable(expr) and any(map(_is_volatile, preorder(expr)))
+    return not is_repeatable(expr) and any(map(is_volatile, preorder(expr)))
 
 
-def _is_volatile(part: Expr) -> bool:
+def is_volatile(part: Any) -> bool:
+    """Tell whether a node of a plan is a function that may give another value each time, its arguments aside."""
     kind = type(part)
     if kind is Call:
-        function = lookup(part.name)  # type: ignore[attr-defined]
+        function = lookup(part.name)
         return function is not None and not function.deterministic
-    return kind is UserCall and not part.function.deterministic  # type: ignore[attr-defined]
+    return kind is UserCall and not part.function.deterministic
 
 
 def rewrite(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:

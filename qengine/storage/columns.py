@@ -13,6 +13,7 @@ import pyarrow as pa
 from qengine._cached import cached_property
 from qengine.storage.arrays import Array
 from qengine.storage.normal import language_type
+from qengine.storage.taken import taken
 from qengine.storage.variant import concatenate, is_present, is_variant
 from qengine.temporal.arrow import to_values
 from qengine.types import Type
@@ -73,7 +74,7 @@ class PropertyColumn:
         if self.begin:
             index = index - self.begin
         if not len(index) or index.view(np.uint64).max() < len(self.array):  # negative ones become large
-            return self.array.take(pa.array(index))
+            return taken(self.array, index)
         return self.array.take(pa.array(index, mask=(index < 0) | (index >= len(self.array))))
 
     def picks(self, count: int) -> bool:

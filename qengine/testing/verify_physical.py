@@ -9,7 +9,7 @@ from qengine.plan import logical, physical
 from qengine.plan.columns import columns_of
 from qengine.plan.elimination import NodeValues
 from qengine.plan.expr import AggregateCall, Expr, ListOf, OfNode, Subquery
-from qengine.plan.folding import entry_levels, folded_variables
+from qengine.plan.folding import entry_levels, folded_variables, of_entries
 from qengine.plan.traverse import free_variables, preorder
 from qengine.testing.verify_elimination import verify_elimination, verify_schedule
 
@@ -216,11 +216,14 @@ def _eliminate(operator: physical.Eliminate, given: Columns) -> Columns:
 
 def _entries(operator: physical.AggregateEntries, given: Columns) -> Columns:
     """Check that what is folded are entries of lists, and that what they are weighted by is counted by their ends."""
-    assert folded_variables(operator.input) is not None, "an expression reads several variables, or none"
+    assert folded_variables(operator.folded) is not None, "an expression reads several variables, or none"
     levels = entry_levels(operator.search)
     assert levels is not None, "a row is no entry of a list"
-    assert (operator.core is None) == (not operator.counts), "entries of a core are weighted, others are not"
+    assert (operator.core is None) == (not operator.counts and not operator.made), "what a core is for"
     names = {level.name for level in levels[:2] if level is not None}
+    if operator.made:
+        assert of_entries(operator.input) == (operator.folded, dict(operator.made)), "something else is made"
+        return given
     others = (folded_variables(operator.folded) or frozenset()) - (folded_variables(operator.input) or frozenset())
     assert others <= {columns_of(each)[0] for each in operator.values}, "the core reads others"
     for each in operator.values:

@@ -17,6 +17,8 @@ QUERIES = [
     "MATCH REPEATABLE ELEMENTS (a)-[:R]-(b)-[:R]-(c)-[:R]-(d)-[:R]-(a) WHERE a <> c RETURN count(*)",
     "MATCH (a)-[:R]-(b), (a)-[:S]-(c), (b)-[:S]-(d) WHERE c <> d RETURN count(*)",
     "MATCH (a)-[:R]-(b), (a)-[:S]-(c), (b)-[:S]-(d) WHERE a <> d RETURN count(*)",
+    "MATCH (a)-[:R]-(b) MATCH (a)-[:S]-(x) MATCH (a)-[:S]-(y) RETURN count(*)",
+    "MATCH (a)-[:R]-(b) MATCH (a)-[:S]-(x) MATCH (b)-[:S]-(z) MATCH (x)-[:R]-(u) MATCH (x)-[:R]-(v) RETURN count(*)",
 ]
 
 
@@ -89,6 +91,36 @@ def test_symmetric_rows_are_found_once(request: pytest.FixtureRequest, on: str, 
     for memory_limit in (None, 1 << 21):  # chunks of few rows come image by image
         found = list(graph.query(query, memory_limit=memory_limit, threads=1))
         assert Counter(map(repr, found)) == Counter(map(repr, expected))
+
+
+HOMES = "MATCH (a)-[:S]->(x)-[:T]->(n) MATCH (b)-[:S]->(y)-[:T]->(n)"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "images"),
+    [
+        (f"{TRIANGLE} {HOMES}", 2),
+        (f"{TRIANGLE} {HOMES} MATCH (c)-[:S]->(z)-[:T]->(n)", 6),
+        (f"{TRIANGLE} MATCH (a)-[:S]->(x) MATCH (b)-[:S]->(y) MATCH (c)-[:S]->(z)", 6),
+    ],
+)
+def test_what_goes_along_with_symmetric_nodes_may_be_one(pattern: str, images: int) -> None:
+    """Friends, who differ, live in cities, which need not."""
+    rng = random.Random(5)
+    pairs = [(a, b) for a in range(9) for b in range(a)]
+    relationships = [{"type": "R", "start": a, "end": b} for a, b in rng.sample(pairs, 22)]
+    relationships += [{"type": "S", "start": a, "end": 9 + a % 4} for a in range(9)]
+    relationships += [{"type": "S", "start": a, "end": 9 + (a + 1) % 4} for a in range(0, 9, 3)]
+    relationships += [{"type": "T", "start": 9 + k, "end": 13 + k % 2} for k in range(4)]
+    graph = Graph.from_records([{"id": i} for i in range(15)], relationships)
+    names = [name for name in "abcxyzn" if f"({name})" in pattern]
+    query = f"/*+ search */ MATCH {pattern} RETURN"
+    plans = [str(graph.explain(f"{query} {ending}")) for ending in ("count(*)", ", ".join(names))]
+    assert f"each of {images} symmetric embeddings counted once" in plans[0], plans[0]
+    assert f"each of {images} symmetric embeddings found once" in plans[1], plans[1]
+    expected = graph.query(f"{query} {', '.join(names)}", device="reference").fetchall()
+    assert expected and graph.query(f"{query} count(*)").value() == len(expected)
+    assert Counter(map(repr, graph.query(f"{query} {', '.join(names)}"))) == Counter(map(repr, expected))
 
 
 @pytest.mark.parametrize("query", NOT_LISTED)

@@ -41,6 +41,14 @@ VALUES = (*LIMITS[:-1], st.sampled_from([1e200, -1e200, 5e-324]))  # whose sums 
 MODES = ("", "DIFFERENT NODES ", "REPEATABLE ELEMENTS ")
 OF_NODE = ("a.v", "a.i", "a.k", "b.v", "b.i", "b.k % 2", "a.v + 1", "a:A", "a", "b", "a.none", "coalesce(b.v, 0)")
 OF_EDGE = ("k.i", "k.v", "k.i + 1", "k", "k.none", "type(k)")
+OF_BOTH = (
+    "a.i + b.i",
+    "k.i * b.k",
+    "a.k - k.i + b.i",
+    "CASE WHEN a.i < b.i THEN a.t ELSE b.t END",
+    "a.v = b.v",
+    "6 / b.i - a.i",
+)
 CONDITIONS = (
     "a.i > 0",
     "b.i <> 1",
@@ -97,7 +105,7 @@ def queries(draw: st.DrawFn, patterns: tuple[str, ...]) -> str:
     def known(text: str) -> bool:
         return all(name in pattern for name, mark in (("(b", "b."), ("[k", "k.")) if mark in text)
 
-    exprs = [each for each in (*OF_NODE, *OF_EDGE) if known(each.replace("type(k)", "k."))]
+    exprs = [each for each in (*OF_NODE, *OF_EDGE, *OF_BOTH) if known(each.replace("type(k)", "k."))]
     exprs = [each for each in exprs if not (each in "bk" and not known(each + "."))]
     keys = draw(st.lists(st.sampled_from(exprs), max_size=2, unique=True))
     summed = [each for each in exprs if each not in ("a", "b", "k", "a:A", "type(k)")]
@@ -164,7 +172,7 @@ def test_vertices_that_stand_together_are_folded_as_others(where: str) -> None:
 @given(valued_graphs(), queries(ENTRIES))
 def test_entries_equal_reference(graph: Graph, query: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("SETUP", "_AN_ENTRY", "_AN_ELEMENT", "_COMPARED"):
+        for name in ("SETUP", "_AN_ENTRY", "_AN_ELEMENT", "_COMPARED", "_AN_ENTRY_MADE"):
             patch.setattr(over_entries, name, 0.0)
         agrees(graph, query)
 
@@ -532,14 +540,23 @@ def test_many_nodes_are_folded_by_several_threads(threads: int, where: str) -> N
 
 
 @pytest.mark.parametrize("order", ["a, b", "b, a"])
-@pytest.mark.parametrize("keys", ["a.id % 3", "b.id % 3", "k.w"])
+@pytest.mark.parametrize("keys", ["a.id % 3", "b.id % 3", "k.w", "a.id - b.id"])
 def test_relationships_are_folded_from_either_end(order: str, keys: str) -> None:
     ends = pa.table({"start": [0, 0, 1, 2, 3, 3], "end": [1, 2, 2, 0, 3, 1], "w": [1, 2, 1, 2, 1, 1]})
     graph = Graph.from_arrow([("P", pa.table({"id": range(4)}))], [("R", "P", "P", ends)], key="id")
     match = f"/*+ order({order}) */ MATCH (a:P)-[k:R]->(b:P) WHERE k.w > 0"
-    query = f"{match} RETURN {keys} AS g, sum(a.id), min(b.id), count(*)"
-    assert any(isinstance(each, AggregateEntries) for each in operators(plan_of(graph, query).root))
-    assert sorted(graph.query(query, device="cpu")) == sorted(graph.query(query, device="reference"))
+    for value in ("a.id", "a.id + 1.5 * b.id", "b.id - k.w"):
+        query = f"{match} RETURN {keys} AS g, sum({value}), min(b.id), count(*)"
+        entries = [each for each in operators(plan_of(graph, query).root) if isinstance(each, AggregateEntries)]
+        assert [len(each.made) for each in entries] == [("b.id" in value) + ("- b" in keys)]
+        assert "rows are made" not in _profiled(graph, query)
+        assert sorted(graph.query(query, device="cpu")) == sorted(graph.query(query, device="reference"))
+
+
+def _profiled(graph: Graph, query: str) -> str:
+    result = graph.query(f"PROFILE {query}", device="cpu")
+    result.fetchall()
+    return str(result.plan)
 
 
 @pytest.mark.parametrize("limit", [None, "64 MB"])

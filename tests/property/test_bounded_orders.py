@@ -19,6 +19,16 @@ _SHAPES = {
     "groups": "RETURN {key} AS x, count(*) AS n, min(b.id) AS m, avg(a.f) AS f ORDER BY x{way} LIMIT {limit}",
     "different": "RETURN DISTINCT {key} AS x, b.t AS t ORDER BY x{way}, t LIMIT {limit}",
     "kept groups": "WITH {key} AS x, count(*) AS n WHERE n > 6 RETURN x, n ORDER BY x{way} LIMIT {limit}",
+    "elements": "WITH DISTINCT a, k, b.t AS t, b RETURN {key} AS x, a.id AS i, t, b.id AS j "
+    "ORDER BY x{way}, i, t, j LIMIT {limit}",
+    "missing": "OPTIONAL MATCH (b)-->(c:N) WHERE c.x > a.x RETURN {key} AS x, b.id AS j, c.id AS l "
+    "ORDER BY x{way}, j, l LIMIT {limit}",
+    "unwound": "UNWIND [1, 2] AS i WITH a, k, b, i MATCH (b)-->(c) RETURN {key} AS x, c.id AS l, i "
+    "ORDER BY x{way}, l, i LIMIT {limit}",
+    "walks": "MATCH (b)-[w:to*1..2]->(c) RETURN {key} AS x, c.id AS l, size(w) AS n "
+    "ORDER BY x{way}, l, n LIMIT {limit}",
+    "late": "RETURN {key} AS x, b.id AS j, COUNT {{ (b)-->()-->(c) WHERE c.x > a.x }} AS n "
+    "ORDER BY x{way}, j, a.id LIMIT {limit}",
     "skipped": "RETURN a.id AS i, b.id AS j ORDER BY {key}{way}, i, j SKIP 2 LIMIT {limit}",
 }
 _ENDINGS = ("RETURN a.id ORDER BY a.id", "WITH b.id AS x, count(*) AS n WHERE n > 7 RETURN x ORDER BY x")
@@ -84,12 +94,22 @@ def test_both_ways_are_taken(graph: Graph, eager: None) -> None:
         "MATCH (a:N)-[k:to]->(b) RETURN a.id, rand() ORDER BY a.id LIMIT 3",
         "MATCH (a:N)-[k:to]->(b) RETURN a.id ORDER BY a.id + b.id LIMIT 3",
         "MATCH (a:N)-[k:to]->(b) RETURN a.id, count(*) AS n ORDER BY n LIMIT 3",
-        "MATCH (a:N)-[k:to]->(b) RETURN a.id ORDER BY a.id LIMIT $n",
+        "MATCH (a:N)-[k:to]->(b) RETURN a.id ORDER BY a.id LIMIT 0",
+        "UNWIND [1, 2] AS i MATCH (a:N)-[k:to]->(b) RETURN a.id ORDER BY a.id LIMIT 3",
         "MATCH (a:N) OPTIONAL MATCH (a)-[k:to]->(b) RETURN a.id, b.id ORDER BY b.id LIMIT 3",
     ],
 )
 def test_what_would_differ_has_no_bound(graph: Graph, eager: None, query: str) -> None:
     assert "Bounded" not in str(graph.explain(query))
+
+
+@pytest.mark.parametrize("wanted", [0, 3, 200, 10_000])
+def test_a_parameter_says_how_many_rows(graph: Graph, eager: None, wanted: int) -> None:
+    query = "MATCH (a:N)-[k:to]->(b) RETURN a.x AS x, b.id AS j ORDER BY x, j SKIP $skipped LIMIT $wanted"
+    assert "Bounded" in str(graph.explain(query))
+    given = {"skipped": 2, "wanted": wanted}
+    everything = graph.query(query.partition(" SKIP")[0]).fetchall()
+    assert graph.query(query, given).fetchall() == everything[2 : 2 + wanted]
 
 
 @pytest.mark.parametrize("key", ["id", "g"])
@@ -109,6 +129,12 @@ def test_pairs_of_an_elimination_have_a_bound(key: str, monkeypatch: pytest.Monk
     ends = np.append(start, end), np.append(end, start)
     rows = set(zip(values[key][ends[0]].tolist(), ends[1].tolist(), strict=True))
     assert graph.query(query, device="cpu").fetchall() == sorted(rows)[:9]
+
+
+@pytest.mark.parametrize("shape", ["elements", "missing", "unwound", "walks", "late"])
+def test_orders_above_other_operators_have_a_bound(graph: Graph, eager: None, shape: str) -> None:
+    ending = _SHAPES[shape].format(key="a.x", way="", limit=3)
+    assert "Bounded" in str(graph.explain(f"MATCH (a:N)-[k:to]->(b:N) {ending}"))
 
 
 def test_few_rows_have_no_bound(graph: Graph) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from qengine import Graph
 from qengine.exec.common.batch import Batch, concatenate_batches
-from qengine.exec.common.columns import ArrowColumn, Column, ObjectColumn
+from qengine.exec.common.columns import ArrowColumn, Column, ObjectColumn, from_values
 from qengine.exec.common.operators import first_rows, sort
 from qengine.exec.common.operators.first_rows import FirstRows
 from qengine.exec.common.ordering import kth_least, lasting_ranks, sort_keys, sorted_rows
@@ -28,11 +28,14 @@ KINDS: dict[str, st.SearchStrategy[Any]] = {
     "string": st.one_of(st.sampled_from(["", "a", "b", "ä"]), st.none()),
     "moment": st.one_of(st.integers(0, 2), st.sampled_from([-5, 2**62]), st.none()),
     "mixed": st.one_of(st.integers(0, 2), st.sampled_from(["a", 0.5, None])),
+    "list": st.none() | st.lists(st.none() | st.sampled_from([-1.0, -0.0, 0.0, float("nan")]), max_size=3),
 }
 ARROW = {"integer": pa.int64(), "float": pa.float64(), "string": pa.string(), "moment": pa.timestamp("ms")}
 
 
 def _column(kind: str, values: list[Any]) -> Column:
+    if kind == "list":
+        return from_values(values)
     return ObjectColumn(values) if kind == "mixed" else ArrowColumn(pa.array(values, ARROW[kind]))
 
 

@@ -10,17 +10,35 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qengine.exec.common.columns import ArrowColumn, Column, NodeColumn, ObjectColumn
+from qengine.exec.common.columns import ArrowColumn, Column, NodeColumn, ObjectColumn, from_values
 from qengine.exec.common.grouping import by_code, group_rows
+from qengine.exec.common.map_column import MapColumn, maps_of
 from qengine.exec.scalar.compare import group_key
 
 INTEGERS = st.one_of(st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1), st.sampled_from([0, 2**32, 2**62, -(2**63)]))
 FLOATS = st.one_of(st.sampled_from([0.0, -0.0, 1.5, float("nan"), float("inf")]), st.floats())
+ITEMS = [
+    st.integers(0, 2),
+    st.none() | st.sampled_from([0.0, -0.0, float("nan")]),
+    st.lists(st.none() | st.integers(0, 1)),
+]
+
+
+def values_of(values: list[object], kind: str) -> Column:
+    """Return lists, or maps with a null here and there, as columns of what is in them."""
+    if kind == "list":
+        return from_values(values)
+    rows = np.array([value is not None for value in values], dtype=np.bool_)
+    filled = [{"x": None, "y": 0} if value is None else value for value in values]
+    made = maps_of(filled)
+    return ObjectColumn([]) if made is None else MapColumn(made.fields, len(values), None if rows.all() else rows)
 
 
 def _column(kind: str, values: list[object]) -> Column:
     if kind == "object":
         return ObjectColumn(values)
+    if kind in ("list", "map"):
+        return values_of(values, kind)
     if kind == "node":
         return NodeColumn(np.array(values, dtype=np.int64))
     return ArrowColumn(pa.array(values, type=pa.int64() if kind == "integer" else pa.float64()))
@@ -31,12 +49,14 @@ def _columns(draw: st.DrawFn) -> tuple[list[tuple[str, list[object]]], int]:
     length = draw(st.integers(0, 200))
     columns = []
     for _ in range(draw(st.integers(0, 3))):
-        kind = draw(st.sampled_from(["integer", "float", "node", "object"]))
+        kind = draw(st.sampled_from(["integer", "float", "node", "object", "list", "map"]))
         values: st.SearchStrategy[object] = {
             "integer": st.one_of(INTEGERS, st.none()) if draw(st.booleans()) else INTEGERS,
             "float": st.one_of(FLOATS, st.none()) if draw(st.booleans()) else FLOATS,
             "node": st.integers(0, draw(st.sampled_from([3, 2**40]))),
             "object": st.one_of(INTEGERS, FLOATS, st.none(), st.text(max_size=2)),
+            "list": st.none() | st.lists(draw(st.sampled_from(ITEMS)), max_size=draw(st.sampled_from([2, 20]))),
+            "map": st.none() | st.fixed_dictionaries({"x": draw(st.sampled_from(ITEMS)), "y": st.integers(0, 2)}),
         }[kind]
         few = draw(st.lists(values, min_size=1, max_size=draw(st.sampled_from([2, 200]))))
         places = draw(st.lists(st.integers(0, len(few) - 1), min_size=length, max_size=length))

@@ -21,7 +21,7 @@ because another row holds one; such columns are ``ObjectColumn``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -33,6 +33,7 @@ from qengine.errors import InternalError
 from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle
 from qengine.exec.sizes import size_of
 from qengine.storage.normal import STRING_LIMIT
+from qengine.storage.taken import taken
 from qengine.temporal.arrow import is_text, to_values
 
 IntArray = NDArray[np.int64]
@@ -195,11 +196,10 @@ class ArrowColumn(Column):
         return len(self.array)
 
     def take(self, indices: IntArray) -> Column:
-        positions = pa.array(indices)
         try:
-            return ArrowColumn(self.array.take(positions))
+            return ArrowColumn(taken(self.array, indices))
         except pa.ArrowInvalid:  # more text than 32-bit offsets reach
-            return ArrowColumn(self.array.cast(pa.large_string()).take(positions))
+            return ArrowColumn(self.array.cast(pa.large_string()).take(pa.array(indices)))
 
     def slice(self, offset: int, length: int) -> Column:
         return ArrowColumn(self.array.slice(offset, length))
@@ -302,6 +302,13 @@ class ListColumn(Column):
         taken = self.take(first)
         assert isinstance(taken, ListColumn)
         return places, taken
+
+    def by_place(self) -> Iterator[tuple[BoolArray, IntArray]]:
+        """Yield for each place in the lists which rows have it, and where its item is in ``flat()`` (0 where not)."""
+        lengths, offsets = self.lengths(), self.offsets()[:-1]
+        for place in range(int(lengths.max(initial=0))):
+            there = lengths > place
+            yield there, np.where(there, offsets + place, 0)
 
     def flat(self) -> Column:
         """Return the items of all rows, one list after the other."""

@@ -201,8 +201,8 @@ def _is_slice(expr: Any, elements: Elements, runtime: Runtime) -> bool:
     return elements.end - elements.begin <= most * inside
 
 
-def keyed(expr: Expr, elements: Elements, runtime: Runtime) -> Keyed | None:
-    """Return an expression as a group key, None if it fails for an element."""
+def keyed(expr: Expr, elements: Elements, runtime: Runtime, column: Column | None = None) -> Keyed | None:
+    """Return an expression as a group key, None if it fails for an element. ``column``: its values, where known."""
     if isinstance(expr, Variable):
         kind = NodeColumn if elements.of_nodes else RelationshipColumn
         low = elements.begin
@@ -210,9 +210,9 @@ def keyed(expr: Expr, elements: Elements, runtime: Runtime) -> Keyed | None:
     if isinstance(expr, HasLabels) and isinstance(expr.subject, Variable) and elements.of_nodes:
         codes = within(elements.begin, elements.end, runtime.store.label_ranges(expr.labels), np.dtype(np.int32))
         return Keyed(Numbers(CODES, codes, elements.begin), 0, 3, _truth_values)
-    if (key := _of_values(expr, elements, runtime)) is not None:
+    if column is None and (key := _of_values(expr, elements, runtime)) is not None:
         return key
-    column = evaluated(expr, elements, runtime)
+    column = evaluated(expr, elements, runtime) if column is None else column
     if column is None:
         return None
     if isinstance(column, PropertyTexts) and (coded := _text_codes(column, elements)) is not None:

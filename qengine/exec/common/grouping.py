@@ -1,13 +1,14 @@
 """Groups rows by grouping equality: null equals null, NaN equals NaN, 1 equals 1.0, both zeros are one.
 
-Each column becomes integer codes, equal for equal values; the codes of several columns are joined to one. Only lists
-and mixed values are looked at one by one.
+Each column becomes integer codes, equal for equal values; the codes of several columns are joined to one. Lists have
+those of their items, place by place, and maps those of their fields. Only long lists and mixed values are looked at one
+by one.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -26,12 +27,14 @@ from qengine.exec.common.columns import (
     NodeColumn,
     RelationshipColumn,
 )
+from qengine.exec.common.map_column import MapColumn
 from qengine.exec.common.property_texts import PropertyTexts
 from qengine.exec.scalar.compare import group_key
 
 _CODE_LIMIT = 2**62
 _ROWS = np.arange(BATCH_ROWS, dtype=np.int64)
 _ROWS.flags.writeable = False
+_LONG = 16  # items of lists that aren't looked at place by place
 _SPARSE = 8  # a table with up to so many places for each row, of 5 bytes each, beats hashing
 
 
@@ -79,18 +82,7 @@ def group_rows(columns: Sequence[Column], length: int) -> Groups:
         return Groups(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
     if len(columns) == 1 and (values := _integers(columns[0])) is not None and ascends(values):
         return rows_alone(length)
-    codes, bound = np.zeros(length, dtype=np.int64), 1
-    for column in columns:
-        own, own_bound = _codes(column)
-        if own_bound == 1:
-            continue
-        if bound == 1:
-            codes, bound = own, own_bound
-            continue
-        if bound * own_bound > _CODE_LIMIT:
-            codes, bound = _compact(codes, bound)
-            own, own_bound = _compact(own, own_bound)
-        codes, bound = codes * own_bound + own, bound * own_bound
+    codes, bound = _joined(map(_codes, columns), length)
     if bound == 1:
         return Groups(codes, np.zeros(1, dtype=np.int64))
     if bound >= length and ascends(codes):
@@ -101,6 +93,22 @@ def group_rows(columns: Sequence[Column], length: int) -> Groups:
     first = np.empty(bound, dtype=np.int64)
     first[codes[::-1]] = np.arange(length - 1, -1, -1, dtype=np.int64)  # the last to be written is the first row
     return Groups(codes, first)
+
+
+def _joined(parts: Iterable[tuple[IntArray, int]], length: int) -> tuple[IntArray, int]:
+    """Return codes that are equal where those of all parts are, and a bound that all are below."""
+    codes, bound = np.zeros(length, dtype=np.int64), 1
+    for own, own_bound in parts:
+        if own_bound == 1:
+            continue
+        if bound == 1:
+            codes, bound = own, own_bound
+            continue
+        if bound * own_bound > _CODE_LIMIT:
+            codes, bound = _compact(codes, bound)
+            own, own_bound = _compact(own, own_bound)
+        codes, bound = codes * own_bound + own, bound * own_bound
+    return codes, bound
 
 
 def rows_alone(length: int) -> Groups:
@@ -188,11 +196,36 @@ def _codes(column: Column) -> tuple[IntArray, int]:
                 groups = _numbered(array.to_numpy().view(np.int64))
                 return groups.codes, groups.count
         return _dictionary(array)
-    if isinstance(column, ListColumn) and (shared := column.shared()) is not None:
-        places, lists = shared
-        codes, bound = _value_codes(lists)
-        return codes[places], bound
+    if isinstance(column, ListColumn):
+        if (shared := column.shared()) is not None:
+            places, lists = shared
+            codes, bound = _list_codes(lists)
+            return codes[places], bound
+        return _list_codes(column)
+    if isinstance(column, MapColumn):
+        return _joined(_field_codes(column), len(column))
     return _value_codes(column)
+
+
+def _list_codes(lists: ListColumn) -> tuple[IntArray, int]:
+    longest = int(lists.lengths().max(initial=0))
+    if longest > _LONG:
+        return _value_codes(lists)
+    items = lists.flat()
+    codes, bound = _codes(items) if len(items) else (np.zeros(1, dtype=np.int64), 1)
+    at_places = ((np.where(there, codes[rows] + 1, 0), bound + 1) for there, rows in lists.by_place())
+    return _joined((_null_codes(lists), *at_places), len(lists))
+
+
+def _field_codes(maps: MapColumn) -> Iterator[tuple[IntArray, int]]:
+    yield _null_codes(maps)
+    for field in maps.fields.values():
+        codes, bound = _codes(field)
+        yield codes if maps.valid is None else np.where(maps.valid, codes, 0), bound
+
+
+def _null_codes(column: Column) -> tuple[IntArray, int]:
+    return column.is_null().astype(np.int64), 2
 
 
 def _value_codes(column: Column) -> tuple[IntArray, int]:

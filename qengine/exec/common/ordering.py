@@ -18,6 +18,7 @@ from qengine.exec.common.columns import (
     Column,
     ConstantColumn,
     IntArray,
+    ListColumn,
     NodeColumn,
     RelationshipColumn,
 )
@@ -26,6 +27,7 @@ from qengine.exec.scalar.compare import order_key
 from qengine.storage.normal import is_string
 
 _NULL = np.int64(2**63 - 1)
+_LONG = 16  # items of lists that aren't looked at place by place
 _FEW_ROWS = 1 << 10  # are ordered as soon without words
 _FEW_VALUES = 1 << 12  # between the least and the greatest: they are counted, however few rows there are
 
@@ -40,12 +42,31 @@ def ranks(column: Column) -> IntArray:
         return coded[0]
     if isinstance(column, ArrowColumn):
         return _arrow_ranks(column.array)
+    if isinstance(column, ListColumn) and 0 < column.lengths().max(initial=0) <= _LONG:
+        return _list_ranks(column)
     keys = [order_key(value) for value in column.values()]
     order = sorted(range(len(keys)), key=keys.__getitem__)
     places = np.array(order, dtype=np.int64)
     steps = [0, *(keys[a] != keys[b] for a, b in pairwise(order))]
     found = np.empty(len(keys), dtype=np.int64)
     found[places] = np.cumsum(steps[: len(keys)])
+    return found
+
+
+def _list_ranks(lists: ListColumn) -> IntArray:
+    """Return the ranks of lists by those of their items, place by place; where one ends it comes before the others."""
+    items = lists.flat()
+    null = items.is_null()
+    of_items = ranks(items)
+    keys = []
+    for there, rows in lists.by_place():
+        keys += [np.where(there, np.where(null[rows], 2, 1), 0), np.where(there & ~null[rows], of_items[rows], 0)]
+    order = _sorted(keys, np.arange(len(lists), dtype=np.int64))
+    found = np.zeros(len(lists), dtype=np.int64)
+    steps = np.zeros(max(0, len(lists) - 1), dtype=np.bool_)
+    for key in keys:
+        steps |= np.diff(key[order]) != 0
+    found[order[1:]] = np.cumsum(steps)
     return found
 
 

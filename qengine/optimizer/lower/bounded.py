@@ -21,9 +21,9 @@ from qengine.optimizer.selectivity import selectivity
 from qengine.optimizer.value_shares import nulls
 from qengine.plan.expr import AggregateCall, Call, Comparison, Expr, Literal, Logical, Property, Variable
 from qengine.plan.fallible import can_fail, condition_can_fail
-from qengine.plan.logical import Aggregate, Distinct, Filter, Match, Operator, Project, Sort, Unit
+from qengine.plan.logical import Aggregate, Distinct, Filter, Match, Operator, Project, Sort, Unit, Unwind
 from qengine.plan.pattern import NO_HINTS, PatternNode, PatternRelationship, QueryGraph
-from qengine.plan.physical import Eliminate, Search
+from qengine.plan.physical import Eliminate
 from qengine.plan.traverse import is_repeatable, operators, preorder
 from qengine.types import BOOLEAN, Kind
 
@@ -36,7 +36,9 @@ _LEAST_COST = 1e7
 _LARGEST_SHARE = 0.2
 """Of the elements: beyond it little is saved, and lost where a bound was too narrow."""
 _LARGEST_SHARE_OF_GROUPS = 0.05
-"""The same where rows are grouped: groups may take no rows without a bound."""
+"""The same where rows are grouped, but not by element: groups may take no rows without a bound."""
+_ASSUMED = 100
+"""Rows that are taken to be wanted where a parameter says how many."""
 _ORDERED = (Kind.INTEGER, Kind.FLOAT, Kind.STRING)
 
 
@@ -46,25 +48,28 @@ def bounded_sort(sort: Sort, lowered: Operator, catalog: CatalogView) -> Sort | 
     None where the first rows can't be told so, or not in far less time. ``lowered``: the sort's physical form.
     """
     match sort.limit:
-        case Literal(value=int() as wanted) if wanted > 0:
+        case None | Literal(value=0):
+            return None
+        case Literal(value=int() as wanted):
             pass
         case _:
-            return None
-    if max(map(_rows_made, operators(lowered))) < _LEAST_ROWS:
-        return None
+            wanted = _ASSUMED
     found = _bounded_property(sort)
     if found is None:
         return None
-    key, match, groups = found
+    made = estimated_rows(lowered, catalog)
+    if max(made.values()) < _LEAST_ROWS and not any(map(_takes_long, operators(lowered))):
+        return None
+    key, match, grouped = found
     element = _element(match.graph, key)
     summary = None if element is None else _summary(element, key.key, catalog)
     if element is None or summary is None:
         return None
     values = _Values(element, key, summary, sort.keys[0].ascending, catalog)
-    rows = estimated_rows(lowered, catalog)[id(lowered)]
-    if groups:  # at least one of each value
+    rows = made[id(lowered)]
+    if grouped:  # at least one of each value
         rows = max(rows, values.number())
-    share = _MARGIN * wanted / max(rows, 1.0)
+    share, groups = _MARGIN * wanted / max(rows, 1.0), grouped == "by value"
     if share > (_LARGEST_SHARE_OF_GROUPS if groups else _LARGEST_SHARE):
         return None
     condition = _condition(values, share, groups=groups)
@@ -74,33 +79,39 @@ def bounded_sort(sort: Sort, lowered: Operator, catalog: CatalogView) -> Sort | 
     return replace(sort, input=_with_element(sort.input, match, bounded))
 
 
-def _rows_made(operator: Operator) -> float:
-    """Return how many rows a search makes, or an elimination that takes as long as many do."""
-    if isinstance(operator, Eliminate):
-        schedule = operator.schedule("cpu")
-        operator = operator.search
-        return 0.0 if schedule is None or schedule.cost < _LEAST_COST else operator.rows or 0.0
-    return operator.rows or 0.0 if isinstance(operator, Search) else 0.0
+def _takes_long(operator: Operator) -> bool:
+    """Tell whether an operator is an elimination that takes as long as many rows do."""
+    schedule = operator.schedule("cpu") if isinstance(operator, Eliminate) else None
+    return schedule is not None and schedule.cost >= _LEAST_COST
 
 
-def _bounded_property(sort: Sort) -> tuple[Property, Match, bool] | None:
-    """Return the property that the first key is, the match that binds its owner, and whether rows are grouped.
+def _bounded_property(sort: Sort) -> tuple[Property, Match, str] | None:
+    """Return the property that the first key is, the match that binds its owner, and how rows are grouped.
 
-    None where something between would fail, or give other rows, if it saw fewer of them.
+    That is "by element" where the owner is among what rows are grouped by, else "by value"; "" where they aren't. None
+    where something between would fail, or give other rows, if it saw fewer of them.
     """
-    key, operator, groups = sort.keys[0].expr, sort.input, False
+    key, operator, grouped = sort.keys[0].expr, sort.input, ""
     if not all(map(_is_harmless, (each.expr for each in sort.keys))):
         return None
-    while not isinstance(operator, Match):
+    while not (isinstance(operator, Match) and _element(operator.graph, key) is not None):
+        named: Sequence[tuple[str, Expr]] = ()
+        groups = False
         match operator:
             case Project(items=items):
-                named: Sequence[tuple[str, Expr]] = items
+                named = items
             case Aggregate(keys=keys, aggregates=aggregates) if keys and all(map(_is_bounded, aggregates)):
                 named, groups = keys, True
+            case Distinct(input=Project(items=items) as below):
+                named, groups, operator = items, True, below
             case Distinct():
-                named, groups = (), True
+                grouped = "by value"
             case Filter(predicate=predicate) if is_repeatable(predicate) and not condition_can_fail(predicate):
-                named = ()
+                pass
+            case Unwind(expr=expr) if expr.type.kind is Kind.LIST and _is_harmless(expr):
+                pass
+            case Match(graph=graph) if _is_plain(graph):
+                pass
             case _:
                 return None
         if not all(_is_harmless(expr) for _, expr in named):
@@ -109,17 +120,32 @@ def _bounded_property(sort: Sort) -> tuple[Property, Match, bool] | None:
             key = dict(named).get(key.name, key)
         elif named and isinstance(key, Property) and isinstance(key.subject, Variable):
             subject = dict(named).get(key.subject.name)
-            key = replace(key, subject=subject) if isinstance(subject, Variable) else key
             if not isinstance(subject, Variable):
                 return None
+            key = replace(key, subject=subject)
+        if groups and grouped != "by value":
+            owner = key.subject if isinstance(key, Property) else None
+            by_element = isinstance(owner, Variable) and owner.name in (
+                expr.name for _, expr in named if isinstance(expr, Variable)
+            )
+            grouped = "by element" if by_element else "by value"
         operator = operator.input
-    graph = operator.graph
-    plain = not operator.optional and isinstance(operator.input, Unit) and graph.hints == NO_HINTS
-    if not plain or any(map(condition_can_fail, graph.predicates)):
+    assert isinstance(key, Property)
+    if (
+        operator.optional
+        or not isinstance(operator.input, Unit)
+        or not _is_plain(operator.graph)
+        or key.type.kind not in _ORDERED
+    ):
         return None
-    if isinstance(key, Property) and isinstance(key.subject, Variable) and key.type.kind in _ORDERED:
-        return key, operator, groups
-    return None
+    return key, operator, grouped
+
+
+def _is_plain(graph: QueryGraph) -> bool:
+    """Tell whether a pattern is matched as its planner likes, by conditions that can't fail."""
+    elements: list[PatternNode | PatternRelationship] = [*graph.nodes, *graph.relationships]
+    conditions = (*graph.predicates, *(each for element in elements for each in element.predicates))
+    return graph.hints == NO_HINTS and not any(map(condition_can_fail, conditions))
 
 
 def _is_harmless(expr: Expr) -> bool:
@@ -134,16 +160,16 @@ def _is_bounded(named: tuple[str, AggregateCall]) -> bool:
     return (known or floats) and all(map(_is_harmless, call.args))
 
 
-def _element(graph: QueryGraph, key: Property) -> PatternNode | PatternRelationship | None:
-    """Return the node or the relationship that has the property; None where it is none that is matched by itself."""
-    assert isinstance(key.subject, Variable)
+def _element(graph: QueryGraph, key: Expr) -> PatternNode | PatternRelationship | None:
+    """Return the node or the relationship whose property a key is; None where it is none that is matched by itself."""
+    if not isinstance(key, Property) or not isinstance(key.subject, Variable):
+        return None
     for node in graph.nodes:
         if node.name == key.subject.name:
-            return None if node.bound or any(map(condition_can_fail, node.predicates)) else node
+            return None if node.bound else node
     for edge in graph.relationships:
         if edge.name == key.subject.name:
-            plain = not (edge.bound or edge.hops or edge.chain or any(map(condition_can_fail, edge.predicates)))
-            return edge if plain else None
+            return None if edge.bound or edge.hops or edge.chain else edge
     return None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.labels import vertex_count
-from qengine.plan.folding import entry_levels, folded_variables, ignores_repeats
+from qengine.plan.folding import ENTRY, entry_levels, folded_variables, ignores_repeats, of_entries
 from qengine.plan.logical import Aggregate, Unit
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import AggregateEntries, Carried, EdgeLevel, Eliminate, Search, VertexLevel
@@ -19,6 +19,8 @@ _COMPARED = 6.0
 """Nanoseconds of comparing what an entry's ends and itself have, all entries with each condition."""
 _AN_ELEMENT = 2.0
 """Nanoseconds of evaluating an expression for a vertex or relationship."""
+_AN_ENTRY_MADE = 25.0
+"""The same, of an expression of a relationship and its ends, whose values are gathered first."""
 
 
 def over_entries(
@@ -34,14 +36,17 @@ def over_entries(
         return None
     if isinstance(below, Eliminate) and not isinstance(below.input, Unit):
         return None
-    levels, variables = entry_levels(search), folded_variables(lowered)
+    core, made = of_entries(lowered)
+    if carried:
+        core, made = lowered, {}
+    levels, variables = entry_levels(search), folded_variables(core)
     if levels is None or variables is None:
         return None
     bearers = {each.name: each.bearer for each in carried}
     variables = frozenset(bearers.get(name, name) for name in variables)
-    if not variables <= {level.name for level in search.levels}:
-        return None
     first, second, edge = levels
+    if not variables <= {level.name for level in search.levels} | ({ENTRY} if made else set()):
+        return None
     if not variables and not _is_selected(search):
         return None
     calls = [call for _, call in lowered.aggregates]
@@ -53,12 +58,15 @@ def over_entries(
         if not _each_once(second, edge, catalog) and not ignores_repeats(calls):
             return None
         entries = _relationships(second, catalog)
+        if made and not _is_one_way(second, catalog):
+            return None
     read = [each for each in levels if each is not None and each.name in variables]
     elements = sum(catalog.vertex_count if isinstance(each, VertexLevel) else entries for each in read)
     rows = entries if search.rows is None else min(entries, search.rows)
     compared = entries * sum(len(each.conditions) for each in levels if each is not None)
     cost = SETUP + _AN_ENTRY * (entries + rows * (len(lowered.keys) + len(calls))) + _AN_ELEMENT * elements
-    return AggregateEntries(lowered), cost + _COMPARED * compared
+    cost += _COMPARED * compared + _AN_ENTRY_MADE * entries * len(made)
+    return AggregateEntries(lowered, core if made else None, made=tuple(made.items())), cost
 
 
 def _is_selected(search: Search) -> bool:
@@ -76,6 +84,14 @@ def _each_once(second: VertexLevel, edge: EdgeLevel | None, catalog: CatalogView
     if len(types) != 1 or known[0] is None or known[0].parallel:
         return False
     return known[0].undirected or source.direction is not Direction.BOTH
+
+
+def _is_one_way(second: VertexLevel, catalog: CatalogView) -> bool:
+    """Tell whether each relationship has one entry, in which its ends are told: none is read both ways."""
+    source = second.sources[0]
+    known = [catalog.relationship_type(name) for name in source.types or catalog.relationship_types]
+    one = len(known) == 1 and known[0] is not None and not known[0].undirected
+    return one and source.direction is not Direction.BOTH
 
 
 def _relationships(second: VertexLevel, catalog: CatalogView) -> float:

@@ -23,6 +23,7 @@ from qengine.optimizer.rules.implied_edges import implied_edges
 from qengine.optimizer.rules.inlined_keys import inlined_keys
 from qengine.optimizer.rules.keys_in_parts import keys_in_parts
 from qengine.optimizer.rules.known_values import known_values
+from qengine.optimizer.rules.late_subqueries import late_subqueries
 from qengine.optimizer.rules.merge_matches import merge_matches
 from qengine.optimizer.rules.push_filters import push_filters
 from qengine.optimizer.rules.push_limits import push_limits
@@ -58,6 +59,7 @@ RULES: tuple[Rule, ...] = (
     implied_edges,  # once matches are merged: within one clause relationships differ
     push_limits,
     top_k,  # after the limits are where they are wanted
+    late_subqueries,  # once a sort's limit is known
 )
 
 TENTATIVE: tuple[Rule, ...] = (early_conditions,)

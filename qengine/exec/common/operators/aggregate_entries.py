@@ -11,10 +11,18 @@ import pyarrow as pa
 from qengine._frozen import frozen, replace
 from qengine.errors import ExecutionError, OutOfMemory
 from qengine.exec.common.batch import BATCH_ROWS, Batch, concatenate_batches
-from qengine.exec.common.batch_parts import pieces
-from qengine.exec.common.columns import Column, NodeColumn, null_column
-from qengine.exec.common.dealing import assign, computed, greatest
+from qengine.exec.common.batch_parts import by_parts, pieces
+from qengine.exec.common.columns import (
+    Column,
+    ConstantColumn,
+    NodeColumn,
+    RelationshipColumn,
+    concatenate,
+    null_column,
+)
+from qengine.exec.common.dealing import assign, computed, deal, greatest, part_size
 from qengine.exec.common.element_columns import FLOATS, INTEGERS, Elements, Numbers, elements_of
+from qengine.exec.common.expressions.compiler import compile_expression
 from qengine.exec.common.fold_plan import Condition, EntryLists
 from qengine.exec.common.match_plan import COMPARISONS
 from qengine.exec.common.operators.aggregate_by_node import counts_of_all
@@ -33,7 +41,7 @@ from qengine.exec.view import MaskProvider
 from qengine.plan import physical
 from qengine.plan.columns import columns_of
 from qengine.plan.expr import AggregateCall, Expr, Variable
-from qengine.plan.folding import GATHERED, beyond, column_beyond, entry_levels, folded_variables, ignores_repeats
+from qengine.plan.folding import ENTRY, GATHERED, beyond, column_beyond, entry_levels, folded_variables, ignores_repeats
 from qengine.plan.logical import Aggregate, Operator
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import ColumnCondition, EdgeLevel, VertexLevel
@@ -63,7 +71,7 @@ def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, f
         return Aggregation(single_calls(operator.input), weight, runtime, True, operator).run(batches, outer)
 
     def run(outer: Batch) -> Iterator[Batch]:
-        if ROW in outer.columns or (operator.counts and runtime.matchers is not None):
+        if ROW in outer.columns or ((operator.counts or operator.made) and runtime.matchers is not None):
             yield from rows(outer)
             return
         on_host = runtime.matchers is None
@@ -82,13 +90,14 @@ def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, f
             try:
                 for by_end, stage in zip(operator.values, values, strict=True):
                     entries.give(by_end, list(stage(outer)), holding)
+                entries.make(holding)
                 groups = entries.groups(holding)
             except OutOfMemory:
                 if runtime.memory.limit is None:
                     raise
                 why = "the groups don't fit the memory"
-            except ExecutionError:  # of an end, if not of all: rows tell
-                why = "values of an end can't be added up"
+            except ExecutionError:  # of an end, or a relationship, if not of all: rows tell
+                why = "a value can't be found for each relationship, or end"
             if groups is None:
                 runtime.context.note(operator, f"rows are made: {why}")
                 holding.set(0)
@@ -204,6 +213,12 @@ class _Entries:
         taken = (free_variables(expr) for each in operator.others for _, expr in each.taken)
         self._names = read.union(compared, *taken)
         self._ways = list(self._found_ways()) if self.some and self._second else []
+        self._relationship = ENTRY if self._edge is None else self._edge.name
+        if operator.made and self._ways:
+            info = self._ways[0].type
+            self._elements[self._relationship] = Elements(
+                self._relationship, False, ((info.base, info.base + info.count),)
+            )
 
     def give(self, by_end: Operator, batches: list[Batch], holding: Holding) -> None:
         """Take what an aggregate of a part beyond has by one of the ends: a column of the end's elements each."""
@@ -221,6 +236,49 @@ class _Entries:
         self._given.update((beyond(end, name, INTEGER), column) for name, column in columns.items())
         args = (arg for _, call in self._operator.folded.aggregates for arg in call.args)
         self._given.update((arg, columns[name]) for arg in args if (name := column_beyond(arg)) in columns)
+
+    def make(self, holding: Holding) -> None:
+        """Evaluate what is of a relationship and its ends for all relationships, in the order of their ids."""
+        if not self._operator.made:
+            return
+        assert self._second is not None
+        (way,) = self._ways
+        first, count = self._elements[self._relationship].begin, way.type.count
+        vertices, begins = way.lists.list_index()
+        lengths = np.diff(begins).astype(np.int64)
+        if isinstance(vertices, int):
+            vertices = np.arange(vertices, vertices + len(lengths))
+        with self._runtime.memory.holding("AggregateEntries") as while_made:
+            while_made.add(8 * count)
+            owners = np.repeat(vertices.astype(np.int64, copy=False), lengths)
+            owner, end = self._first.name, self._second.name
+            if way.turned:
+                owner, end = end, owner
+            evaluate = [compile_expression(expr, self._runtime) for _, expr in self._operator.made]
+            context, size = self._runtime.context, part_size(count, self._runtime.context)
+            parts: dict[int, list[list[Column]]] = {}
+
+            def evaluated(begin: int) -> None:
+                context.check()
+                stop = min(begin + size, count)
+                columns: dict[str, Column] = {
+                    owner: NodeColumn(owners[begin:stop]),
+                    end: NodeColumn(way.lists.neighbours[begin:stop].astype(np.int64)),
+                    self._relationship: RelationshipColumn(None, (first + begin, first + stop)),
+                }
+                batch = Batch(stop - begin, columns)
+                parts[begin] = [
+                    [column for _, column in by_parts(batch, each, self._runtime.memory)] for each in evaluate
+                ]
+                if context.memory.limit is not None:  # they come one after the other then
+                    holding.add(_bytes(parts[begin]))
+
+            deal(evaluated, range(0, count, size), context)
+            if context.memory.limit is None:
+                holding.add(sum(map(_bytes, parts.values())))
+        for place, (name, _) in enumerate(self._operator.made):
+            column = concatenate([each for begin in sorted(parts) for each in parts[begin][place]])
+            self._given[name] = column.expanded() if isinstance(column, ConstantColumn) else column
 
     def groups(self, holding: Holding) -> FoldedGroups | None:
         """Return the groups; None where values can't be folded. A device folds many entries where it runs the query."""
@@ -418,7 +476,7 @@ class _Entries:
             admitted = self._masks.edge_mask(self._edge.name, self._edge.predicates, index, 0, way.type.count)
         owners, others = (second, first) if way.turned else (first, second)
         owner, end = reversed(names) if way.turned else names
-        edge = self._edge.name if self._edge is not None and self._edge.name in self._names else ""
+        edge = self._relationship if self._relationship in self._names else ""
         return EntryLists(
             vertices, begins, way.lists.neighbours, way.type.base, owner, end, edge,
             owners, others, admitted, way.skip_loops, self._by_ends(weighing.weights, way),
@@ -486,6 +544,10 @@ def _lengths(begins: Any, context: ExecutionContext) -> Any:
 def _some(counts: Any, context: ExecutionContext) -> Any:
     """Return which counts are above 0."""
     return computed(len(counts), np.bool_, lambda part: counts[part] > 0, context)
+
+
+def _bytes(columns: list[list[Column]]) -> int:
+    return sum(column.nbytes for found in columns for column in found)
 
 
 def _sides(condition: ColumnCondition) -> tuple[tuple[int, str], tuple[int, str]]:

@@ -160,7 +160,7 @@ class Folded:
         self._tasks[COUNT, None] = (0, Task(COUNT))
         for expr in self._keys[len(self._by) :]:
             name = variable_of(expr)
-            key = keyed(expr, self._elements[name], self._runtime)
+            key = keyed(expr, self._elements[name], self._runtime, self._columns.get(expr))
             if key is None:
                 return False
             holding.add(key.numbers.nbytes)
@@ -387,7 +387,7 @@ class Folded:
                 return None
             present = 0 if column is None else self._count(expr, column)
             return lambda columns, apart: [integer_column((columns[present][0] > 0).astype(np.int64))]
-        key = keyed(expr, self._elements[name], self._runtime)
+        key = keyed(expr, self._elements[name], self._runtime, self._columns.get(expr))
         if key is None:
             return None
         holding.add(key.numbers.nbytes)
