@@ -220,8 +220,8 @@ class Statements:
             physical = None if reference else optimizer.plan(logical, self.store)
         if physical is not None and statement.hints:
             notices = (*notices, *optimizer.unused_hints(bound.hints, physical))
-        may_have = lifted or "$" in text or statement.remarks  # {name} is a parameter, too
-        may_have = may_have or "CALL" in text.upper()  # CALL p: arguments are parameters of their names
+        # {name} is a parameter, too, as remarks tell; and arguments of CALL p are parameters of their names.
+        may_have = bool(lifted or statement.remarks) or "$" in text or "CALL" in text.upper()
         names = parameters(logical.root) if may_have else {}
         largest = None if physical is None else largest_search(physical)
         planned = Planned(

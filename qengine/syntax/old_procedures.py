@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from typing import TypeGuard
 
 from qengine.errors import Span
 from qengine.syntax import ast
@@ -84,5 +85,5 @@ def _written(expression: ast.Expression) -> object:
     return expression.value if isinstance(expression, ast.Literal) else None
 
 
-def _are_names(found: object) -> bool:
+def _are_names(found: object) -> TypeGuard[list[str]]:
     return isinstance(found, list) and bool(found) and all(isinstance(each, str) for each in found)
