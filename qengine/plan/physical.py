@@ -430,7 +430,7 @@ class Another:
     taken: tuple[tuple[str, Expr], ...] = ()
 
 
-@node("input", "core", "counts", "values", "others")
+@node("input", "core", "counts", "values", "others", "made")
 class AggregateEntries(Operator):
     """Emits what ``input``, an ``Aggregate`` of one vertex or of one relationship and its ends, does; makes no rows.
 

@@ -143,11 +143,9 @@ class Automaton:
         self.deepest = 0  # of the statement that ran last: no tree of it has more levels
         self._handle = ctypes.c_void_p()
         flat, places = np.array(rules, np.int32), np.array(layouts, np.int32)
-        status = library().qe_syntax_open(
-            len(states), table["start"], states, len(different), different, len(gotos), gotos,
-            len(rules), flat, len(places), places,
-            ctypes.byref(self._handle),
-        )  # fmt: skip
+        sizes = (len(states), table["start"], len(different), len(gotos), len(rules), len(places))
+        counts = np.array(sizes, np.int32)
+        status = library().qe_syntax_open(counts, states, different, gotos, flat, places, ctypes.byref(self._handle))
         check_status(status)
 
     def run(self, tokens: Tokens, *, classified: bool = False) -> Any:
@@ -181,17 +179,16 @@ class Automaton:
         return self._objects(self._parsed(tokens, False), tokens.text)
 
     def _parsed(self, tokens: Tokens, classified: bool) -> _Parsed:
-        found, numbers, texts = (ctypes.c_int64 * 9)(), ctypes.c_void_p(), ctypes.c_void_p()
+        found = (ctypes.c_int64 * 11)()
         status = library().qe_syntax_parse(
-            self._handle, tokens.columns, len(tokens), classified, MAX_NESTING, poll_address(), found,
-            ctypes.byref(numbers), ctypes.byref(texts),
-        )  # fmt: skip
+            self._handle, tokens.columns, len(tokens), classified, MAX_NESTING, poll_address(), found
+        )
         check_status(status)
-        brackets, place, other, refused, length, steps, accepted, characters, depth = found
+        brackets, place, other, refused, length, steps, accepted, characters, depth, numbers, texts = found
         if brackets:
             raise Unpaired(brackets, place, other)
-        values = ctypes.string_at(texts.value or 0, characters).decode().split("\n")
-        content = ctypes.string_at(numbers.value or 0, 8 * (4 * length + 4 * steps + accepted))
+        values = ctypes.string_at(texts, characters).decode().split("\n")
+        content = ctypes.string_at(numbers, 8 * (4 * length + 4 * steps + accepted))
         return _Parsed(refused, depth, length, steps, memoryview(content).cast("q"), values)
 
     def _objects(self, found: _Parsed, text: str) -> list[Token]:

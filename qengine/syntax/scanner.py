@@ -7,6 +7,7 @@ first in the text. Words are all of type ``NAME``; ``kernels/host/syntax/classif
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 from functools import cache
 from typing import NamedTuple
@@ -36,9 +37,11 @@ _LOOKALIKES = (
 )
 _LIKE = {character: number << 5 for number, characters in enumerate(_LOOKALIKES, 1) for character in characters}
 
+_NO_OTHERS = bytes(4)
+
 library = declared(
-    "qe_scan p i8 i4 p p i8 i4 i8 p p p; qe_syntax_names p p -> none; "
-    "qe_syntax_open i4 i4 i2* i4 i2* i4 i2* i4 i4* i4 i4* p; qe_syntax_parse p p i8 i4 i4 p p p p"
+    "qe_scan p i8 i4 p i4 i8 p p; qe_syntax_names p p -> none; "
+    "qe_syntax_open i4* i2* i2* i2* i4* i4* p; qe_syntax_parse p p i8 i4 i4 p p"
 )
 
 
@@ -106,22 +109,22 @@ def scanned(text: str, *, everything: bool = False, limit: int | None = None) ->
         In the order of the text, without overlap. An unclosed string, name or comment is one ``ERROR`` token that
         covers the opening characters, and ends the list.
     """
-    others = classes = b""
+    others = _NO_OTHERS
     if text.isascii():
         content, width = text.encode(), 1
     else:
         content, width = text.encode("utf-32-le", "surrogatepass"), 4
         found = sorted({character for character in text if not character.isascii()})
-        others = "".join(found).encode("utf-32-le", "surrogatepass")
-        classes = bytes(map(_class, found))
-    count, tokens = ctypes.c_int64(), ctypes.c_void_p()
+        others = len(found).to_bytes(4, sys.byteorder) + "".join(found).encode("utf-32-le", "surrogatepass")
+        others += bytes(map(_class, found))
+    result = (ctypes.c_int64 * 2)()
     most = -1 if limit is None else limit
     status = library().qe_scan(
-        content, len(text), width, others, classes, len(classes), everything, most, poll_address(),
-        ctypes.byref(count), ctypes.byref(tokens),
+        content, len(text), width, others, everything, most, poll_address(), result
     )  # fmt: skip
     check_status(status)
-    return Tokens(text, ctypes.string_at(tokens.value or 0, 32 * count.value))
+    count, address = result
+    return Tokens(text, ctypes.string_at(address, 32 * count))
 
 
 def _class(character: str) -> int:

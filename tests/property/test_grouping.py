@@ -31,7 +31,7 @@ def values_of(values: list[object], kind: str) -> Column:
     rows = np.array([value is not None for value in values], dtype=np.bool_)
     filled = [{"x": None, "y": 0} if value is None else value for value in values]
     made = maps_of(filled)
-    return ObjectColumn([]) if made is None else MapColumn(made.fields, len(values), None if rows.all() else rows)
+    return ObjectColumn(values) if made is None else MapColumn(made.fields, len(values), None if rows.all() else rows)
 
 
 def _column(kind: str, values: list[object]) -> Column:

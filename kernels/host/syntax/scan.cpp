@@ -276,15 +276,16 @@ class Scanner {
 }  // namespace
 }  // namespace qe::syntax
 
-// Scans `length` characters of `width` bytes each (1: ASCII, 4: code points). `others`, sorted, are the code points
-// beyond ASCII that the text has, `classes` what each of them is. Comments are left out unless `everything`; scanning
-// stops behind more than `limit` tokens (negative: never). Writes the number of tokens and where they are: kinds,
-// starts, ends and words, each an array of that length.
-QE_API int32_t qe_scan(const void* text, int64_t length, int32_t width, const uint32_t* others, const uint8_t* classes,
-                       int64_t known, int32_t everything, int64_t limit, qe::syntax::Poll poll, int64_t* count,
-                       const int64_t** tokens) {
+// Scans `length` characters of `width` bytes each (1: ASCII, 4: code points). `others`: how many different code points
+// beyond ASCII the text has, these, sorted, and then what each of them is, a byte each. Comments are left out unless
+// `everything`; scanning stops behind more than `limit` tokens (negative: never). Writes to `found` the number of tokens
+// and the address of their kinds, starts, ends and words, each an array of that length.
+QE_API int32_t qe_scan(const void* text, int64_t length, int32_t width, const uint32_t* others, int32_t everything,
+                       int64_t limit, qe::syntax::Poll poll, int64_t* found) {
   using namespace qe::syntax;
   try {
+    const int64_t known = *others++;
+    const auto* classes = reinterpret_cast<const uint8_t*>(others + known);
     if (result.kinds.capacity() > 65536) result = Result();
     for (auto* each : {&result.kinds, &result.starts, &result.ends, &result.words, &result.all}) each->clear();
     if (width == 1) {
@@ -292,11 +293,11 @@ QE_API int32_t qe_scan(const void* text, int64_t length, int32_t width, const ui
     } else {
       Scanner(static_cast<const uint32_t*>(text), length, others, classes, known).run(everything, limit, poll);
     }
-    *count = int64_t(result.kinds.size());
+    found[0] = int64_t(result.kinds.size());
     for (auto* each : {&result.kinds, &result.starts, &result.ends, &result.words}) {
       result.all.insert(result.all.end(), each->begin(), each->end());
     }
-    *tokens = result.all.data();
+    found[1] = reinterpret_cast<int64_t>(result.all.data());
     return qe::kOk;
   } catch (const Stopped&) {
     return qe::kInterrupted;

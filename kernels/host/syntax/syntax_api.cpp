@@ -52,12 +52,14 @@ QE_API void qe_syntax_names(const char** kinds, const char** words) {
   *words = kTexts.second.c_str();
 }
 
-// Keeps an automaton's tables for good. `rules`: six numbers each, as in `Rule`.
-QE_API int32_t qe_syntax_open(int32_t states, int32_t start, const int16_t* rows, int32_t different,
-                              const int16_t* actions, int32_t origins, const int16_t* gotos, int32_t rule_count, const int32_t* rules, int32_t layout_count,
-                              const int32_t* layouts, void** automaton) {
+// Keeps an automaton's tables for good. `counts`: states, the first state, different rows of actions, origins of rules,
+// rules, layouts. `rules`: six numbers each, as in `Rule`.
+QE_API int32_t qe_syntax_open(const int32_t* counts, const int16_t* rows, const int16_t* actions, const int16_t* gotos,
+                              const int32_t* rules, const int32_t* layouts, void** automaton) {
   using namespace qe::syntax;
   try {
+    const int32_t states = counts[0], start = counts[1], different = counts[2], origins = counts[3];
+    const int32_t rule_count = counts[4], layout_count = counts[5];
     auto made = std::make_unique<Automaton>();
     made->states = states;
     made->start = start;
@@ -78,17 +80,16 @@ QE_API int32_t qe_syntax_open(int32_t states, int32_t start, const int16_t* rows
 // Classifies one statement's tokens (four arrays of `count` each: kinds, starts, ends, words) and runs the automaton.
 // `classified`: they have their final kinds. Writes to `found`: what is wrong with the brackets, and its two places; the
 // token that was refused, or -1; the numbers of tokens, steps, accepted kinds and of bytes of texts; how deep the tree is
-// by Program::depth. `numbers`: the
-// tokens' kinds, starts, ends and values, the steps' codes, counts, starts and ends, and the accepted kinds.
+// by Program::depth; the address of the tokens' kinds, starts, ends and values, the steps' codes, counts, starts and
+// ends, and the accepted kinds; and that of the texts.
 QE_API int32_t qe_syntax_parse(const void* automaton, const int64_t* tokens, int64_t count, int32_t classified,
-                               int32_t most_nested, qe::syntax::Poll poll, int64_t* found, const int64_t** numbers,
-                               const char** texts) {
+                               int32_t most_nested, qe::syntax::Poll poll, int64_t* found) {
   using namespace qe::syntax;
   try {
     parsed.clear();
     const Tokens given{tokens, tokens + count, tokens + 2 * count, tokens + 3 * count, count};
     auto& [written, program, stacks, accepted, partner, all] = parsed;
-    std::fill_n(found, 9, 0);
+    std::fill_n(found, 11, 0);
     if (classified) {
       for (int64_t at = 0; at < count; ++at) {
         written.add(Kind(given.kinds[at]), given.starts[at], given.ends[at], kAsWritten);
@@ -105,8 +106,8 @@ QE_API int32_t qe_syntax_parse(const void* automaton, const int64_t* tokens, int
     found[6] = append(all, {&accepted});
     found[7] = int64_t(written.texts.size());
     found[8] = program.depth;
-    *numbers = all.data();
-    *texts = written.texts.data();
+    found[9] = reinterpret_cast<int64_t>(all.data());
+    found[10] = reinterpret_cast<int64_t>(written.texts.data());
     return qe::kOk;
   } catch (const Stopped&) {
     return qe::kInterrupted;

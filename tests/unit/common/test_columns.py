@@ -169,6 +169,8 @@ def test_taking_more_text_than_narrow_offsets_reach() -> None:
     class Full:
         """An array whose rows taken would exceed 2 GiB."""
 
+        type = pa.string()
+
         def take(self, positions: Any) -> Any:
             raise pa.ArrowInvalid("Take operation overflowed binary array capacity")
 
