@@ -193,7 +193,7 @@ CASES = [
     ("tostringlist", (1,), TYPE),
     ("valuetype", (None,), "NULL"),
     ("valuetype", (1,), "INTEGER NOT NULL"),
-    ("valuetype", ([1, "a"],), "LIST<INTEGER NOT NULL | STRING NOT NULL> NOT NULL"),
+    ("valuetype", ([1, "a"],), "LIST<STRING NOT NULL | INTEGER NOT NULL> NOT NULL"),
     ("valuetype", ([1, None],), "LIST<INTEGER> NOT NULL"),
     ("valuetype", ([],), "LIST<NOTHING> NOT NULL"),
     ("size", ([1, 2],), 2),
