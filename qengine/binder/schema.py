@@ -9,7 +9,7 @@ from typing import Any
 
 from qengine.binder.binding import Binding
 from qengine.binder.scope import Scope, Symbol
-from qengine.catalog.functions import Function, functions
+from qengine.catalog.functions import functions, special_functions
 from qengine.catalog.procedures import Procedure
 from qengine.catalog.rules import ANALYZERS, DEFAULT_ANALYZER, INDEXES, TYPE, Rule, Rules
 from qengine.catalog.user_functions import UserFunction
@@ -224,17 +224,20 @@ def _functions(users: Iterable[UserFunction], *, built_in: bool) -> Iterator[dic
         if each.kind != "operator" and each.available:
             for name in (each.name, *each.aliases):
                 signature = "; ".join(f"{name}{signature}" for signature in each.signatures) or name
-                yield _function(each, name, signature, built_in=True)
+                yield _function(name, signature, each.doc, aggregating=each.kind == "aggregate")
+    for name, signature, doc in special_functions() if built_in else ():
+        yield _function(name, f"{name}{signature}", doc)
     for user in users:
-        yield _function(user.about, user.name, user.signature, built_in=False)
+        yield _function(user.name, user.signature, user.about.doc, aggregating=user.aggregate, built_in=False)
 
 
-def _function(about: Function, name: str, signature: str, *, built_in: bool) -> dict[str, Any]:
-    aggregating = about.kind == "aggregate"
+def _function(
+    name: str, signature: str, description: str, *, aggregating: bool = False, built_in: bool = True
+) -> dict[str, Any]:
     return {
         "name": name,
         "category": "Aggregating" if aggregating else "Scalar",
-        "description": about.doc,
+        "description": description,
         "signature": signature,
         "isBuiltIn": built_in,
         "aggregating": aggregating,
