@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from qengine._type_text import union_text
 from qengine.errors import Span
 from qengine.syntax.scanner import scan
 from qengine.syntax.token_reader import TokenReader
-from qengine.type_text import union_text
 
 _TYPES = {
     "BOOLEAN": ("BOOLEAN", "BOOL"),

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from qengine._type_text import union_text
 from qengine.errors import ExecutionError
 from qengine.exec.scalar.strict import strict
 from qengine.exec.scalar.text import TEXTUAL, number_text, parse_float, parse_integer, scalar_text
 from qengine.exec.scalar.values import NUMBERS, checked, type_of, wrong_argument
-from qengine.type_text import union_text
 
 _BAD_VALUE = "InvalidArgumentValue"
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from qengine._type_text import alternatives
 from qengine.exec.scalar.values import type_of
-from qengine.type_text import alternatives
 
 _Test = Callable[[Any], bool]
 

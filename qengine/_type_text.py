@@ -1,4 +1,4 @@
-"""Types as text, as ``valueType()`` gives them and ``IS ::`` names them: ``LIST<STRING NOT NULL | INTEGER NOT NULL>``."""
+"""Types as text, as ``valueType()`` gives and ``IS ::`` names them: ``LIST<STRING NOT NULL | INTEGER NOT NULL>``."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def union_text(types: Iterable[str]) -> str:
 
 def _admits(wide: str, narrow: str) -> bool:
     """Tell whether a type has all values that another has."""
-    if narrow == "NOTHING" or wide == narrow:
+    if narrow in ("NOTHING", wide):
         return True
     if wide.endswith(_NOT_NULL) and not narrow.endswith(_NOT_NULL):
         return False
     wide, narrow = wide.removesuffix(_NOT_NULL), narrow.removesuffix(_NOT_NULL)
     if not (wide.startswith(_LIST) and narrow.startswith(_LIST)):
-        return wide == narrow or narrow == "NULL"
+        return narrow in (wide, "NULL")
     wider, narrower = (alternatives(each[len(_LIST) : -1]) for each in (wide, narrow))
     return all(any(_admits(other, each) for other in wider) for each in narrower)
 
