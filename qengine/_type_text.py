@@ -41,7 +41,7 @@ def _admits(wide: str, narrow: str) -> bool:
         return False
     wide, narrow = wide.removesuffix(_NOT_NULL), narrow.removesuffix(_NOT_NULL)
     if not (wide.startswith(_LIST) and narrow.startswith(_LIST)):
-        return narrow in (wide, "NULL")
+        return narrow == wide or (narrow == "NULL" and wide != "NOTHING")
     wider, narrower = (alternatives(each[len(_LIST) : -1]) for each in (wide, narrow))
     return all(any(_admits(other, each) for other in wider) for each in narrower)
 
