@@ -200,12 +200,14 @@ def _components(store: GraphStore, context: ExecutionContext) -> Iterator[Any]:
 @_built_in("dbms.functions() :: (name :: STRING, signature :: STRING, description :: STRING, aggregating :: BOOLEAN)")
 def _functions(store: GraphStore, context: ExecutionContext) -> Iterator[Any]:
     """List the functions, once for each signature, those of users last."""
-    from qengine.catalog.functions import functions
+    from qengine.catalog.functions import functions, special_functions
 
     for each in functions():
         if each.kind in ("scalar", "aggregate") and each.available:
             for signature in each.signatures:
                 yield each.name, f"{each.name}{signature}", each.doc, each.kind == "aggregate"
+    for name, shown, doc in special_functions():
+        yield name, f"{name}{shown}", doc, False
     for user in (context.procedures or EVERYWHERE).functions():
         yield user.name, user.signature, user.about.doc, user.aggregate
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from qengine.binder.binding import Binding
 from qengine.binder.scope import Scope, Symbol
-from qengine.catalog.functions import Function, functions
+from qengine.catalog.functions import functions, special_functions
 from qengine.catalog.procedures import Procedure
 from qengine.catalog.rules import ANALYZERS, DEFAULT_ANALYZER, INDEXES, TYPE, Rule, Rules
 from qengine.catalog.user_functions import UserFunction
 from qengine.plan.expr import Expr, ListOf, Literal, MapOf, Parameter, Property, Variable
 from qengine.plan.logical import Operator, ProcedureCall, Project, Unwind
-from qengine.plan.rule_text import rule_statement
+from qengine.plan.rule_text import index_options, rule_statement
 from qengine.plan.updates import AddRule, DropRule, Step
 from qengine.syntax import ast
 from qengine.types import ANY, BOOLEAN, INTEGER, STRING
@@ -164,6 +164,8 @@ def _constant(value: Any) -> Expr:
             return Literal(value, type=ANY)
         case tuple():
             return ListOf(tuple(map(_constant, value)))
+        case dict():
+            return MapOf(tuple((key, _constant(each)) for key, each in value.items()))
         case _:
             return Literal(None)
 
@@ -173,12 +175,16 @@ def _indexes(rules: Rules) -> Iterator[dict[str, Any]]:
     for place, rule in enumerate(rules.all):
         if rule.is_constraint and not rule.is_unique:
             continue
-        yield {
+        options = index_options(rule)
+        yield {  # no use is counted: lastRead, readCount and trackedSince are null
             **_about(place, rule),
             "state": "ONLINE",
             "populationPercent": 100.0,
             "type": "RANGE" if rule.is_constraint else rule.kind,
+            "indexProvider": options["indexProvider"],
             "owningConstraint": rule.name if rule.is_constraint else None,
+            "options": options,
+            "failureMessage": "",
         }
 
 
@@ -190,6 +196,7 @@ def _constraints(rules: Rules) -> Iterator[dict[str, Any]]:
                 "type": rule.type_name,
                 "ownedIndex": rule.name if rule.is_unique else None,
                 "propertyType": rule.type if rule.kind == TYPE else None,
+                "options": index_options(rule) if rule.is_unique else None,
             }
 
 
@@ -217,17 +224,20 @@ def _functions(users: Iterable[UserFunction], *, built_in: bool) -> Iterator[dic
         if each.kind != "operator" and each.available:
             for name in (each.name, *each.aliases):
                 signature = "; ".join(f"{name}{signature}" for signature in each.signatures) or name
-                yield _function(each, name, signature, built_in=True)
+                yield _function(name, signature, each.doc, aggregating=each.kind == "aggregate")
+    for name, signature, doc in special_functions() if built_in else ():
+        yield _function(name, f"{name}{signature}", doc)
     for user in users:
-        yield _function(user.about, user.name, user.signature, built_in=False)
+        yield _function(user.name, user.signature, user.about.doc, aggregating=user.aggregate, built_in=False)
 
 
-def _function(about: Function, name: str, signature: str, *, built_in: bool) -> dict[str, Any]:
-    aggregating = about.kind == "aggregate"
+def _function(
+    name: str, signature: str, description: str, *, aggregating: bool = False, built_in: bool = True
+) -> dict[str, Any]:
     return {
         "name": name,
         "category": "Aggregating" if aggregating else "Scalar",
-        "description": about.doc,
+        "description": description,
         "signature": signature,
         "isBuiltIn": built_in,
         "aggregating": aggregating,

@@ -94,6 +94,11 @@ def functions() -> tuple[Function, ...]:
     )
 
 
+def special_functions() -> tuple[tuple[str, str, str], ...]:
+    """Return name, signature and description of what looks like a function and is a form of the grammar's, as any()."""
+    return tuple((each["name"], each["signature"], each["doc"]) for each in _catalogue()["special"])
+
+
 def elsewhere(name: str) -> str | None:
     """Return what to write for a function that only other languages have, None if nothing is known."""
     found: str | None = _catalogue()["elsewhere"].get(name.lower())

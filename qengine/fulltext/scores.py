@@ -4,7 +4,7 @@ BM25 and Beyond", Foundations and Trends in Information Retrieval 3(4), 2009), w
 A term of which ``f`` occur in a property of ``l`` terms counts ``idf * f / (f + k1 * (1 - b + b * l / mean l))``, where
 ``idf = ln(1 + (N - n + 0.5) / (n + 0.5))`` of ``N`` elements with the property, ``n`` of which have the term. A phrase
 counts as a term whose idf is the sum of those of its terms. A pattern or a range counts 1. The score of a group is the
-sum of those of its parts.
+sum of those of its parts. Scores have single precision, and are computed step by step as Lucene's are.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Search:
             ``InvalidFullTextQuery`` for a property that the index doesn't have, and for a wrong regular expression.
         """
         plan = self._group(query, tuple(self._fields.values()), 1.0)
-        numbers, scores = [np.zeros(0, np.int64)], [np.zeros(0)]
+        numbers, scores = [np.zeros(0, np.int64)], [np.zeros(0, np.float32)]
         for segment in self._index.segments if plan is not None else ():
             self._check()
             assert plan is not None
@@ -99,8 +99,8 @@ class Search:
                 living = segment.alive[rows]
                 rows, weights = rows[living], weights[living]
             numbers.append(segment.numbers[rows])
-            scores.append(weights)
-        return np.concatenate(numbers), np.concatenate(scores)
+            scores.append(weights.astype(np.float32))
+        return np.concatenate(numbers), np.concatenate(scores).astype(np.float64)
 
     # ------------------------------------------------------------ what is asked
 
@@ -210,9 +210,10 @@ class Search:
         if not plan.idf:
             return rows, np.full(len(rows), plan.weight)
         having, terms = self._index.totals[plan.field]
-        lengths = segment.fields[plan.field].lengths[rows]
-        norms = _K1 * (1 - _B + _B * lengths * (having / max(1, terms)))
-        return rows, plan.weight * plan.idf * times / (times + norms)
+        lengths, times = (each.astype(np.float32) for each in (segment.fields[plan.field].lengths[rows], times))
+        weight, mean = np.float32(plan.weight * plan.idf), np.float32(max(1, terms) / max(1, having))
+        seen = 1 + times * (1 / (_K1 * ((1 - _B) + _B * lengths / mean)))
+        return rows, (weight - weight / seen).astype(np.float64)
 
     def _group_found(self, segment: Segment, group: _All) -> _Found:
         found = [(self._found(segment, plan), needed) for plan, needed in group.parts]

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from qengine.catalog.rules import DEFAULT_ANALYZER, EXISTENCE, TYPE, UNIQUE, Rule
 from qengine.plan.expr_text import name_text
 
+_PROVIDERS = {
+    "RANGE": "range-1.0",
+    "TEXT": "text-2.0",
+    "LOOKUP": "token-lookup-1.0",
+    "POINT": "point-1.0",
+    "FULLTEXT": "fulltext-1.0",
+    "VECTOR": "vector-2.0",
+}
 _REQUIRED = {UNIQUE: "IS UNIQUE", EXISTENCE: "IS NOT NULL"}
 
 
@@ -22,6 +32,17 @@ def rule_statement(rule: Rule) -> str:
     if rule.kind == "FULLTEXT" and rule.analyzer != DEFAULT_ANALYZER:
         options = f" OPTIONS {{indexConfig: {{`fulltext.analyzer`: '{rule.analyzer}'}}}}"
     return f"CREATE {rule.kind} INDEX{name} FOR {_pattern(rule)} ON {listed}{options}"
+
+
+def index_options(rule: Rule) -> dict[str, Any]:
+    """Return the OPTIONS of a rule's index, with what holds where none were given; its provider as Neo4j names it."""
+    kind = "RANGE" if rule.is_constraint else rule.kind
+    config = {}
+    if kind == "VECTOR":
+        config["vector.similarity_function"] = rule.type or "COSINE"
+    if kind == "FULLTEXT":
+        config["fulltext.analyzer"] = rule.analyzer
+    return {"indexProvider": _PROVIDERS[kind], "indexConfig": config}
 
 
 def requirement(rule: Rule) -> str:

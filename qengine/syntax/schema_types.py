@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from qengine._type_text import union_text
 from qengine.errors import Span
 from qengine.syntax.scanner import scan
 from qengine.syntax.token_reader import TokenReader
@@ -41,12 +42,12 @@ _ALL_SPELLINGS = _spellings({**_TYPES, **_OTHERS})
 
 
 def property_type(reader: TokenReader) -> str:
-    """Return the type that comes next as ``INTEGER | LIST<STRING NOT NULL>``, alternatives in alphabetical order."""
+    """Return the type that comes next as ``INTEGER | LIST<STRING NOT NULL>``, alternatives in the order of types."""
     reader.hint = "Write a type like STRING, INTEGER, ZONED DATETIME, LIST<FLOAT NOT NULL>, or INTEGER | FLOAT."
     found = {_alternative(reader)}
     while reader.take_sign("BAR"):
         found.add(_alternative(reader))
-    return " | ".join(sorted(found))
+    return union_text(found)
 
 
 def _alternative(reader: TokenReader) -> str:

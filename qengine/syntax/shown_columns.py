@@ -4,12 +4,13 @@ from __future__ import annotations
 
 _COLUMNS: dict[str, tuple[str, str]] = {
     "INDEXES": (
-        "id name state populationPercent type entityType labelsOrTypes properties owningConstraint",
-        "createStatement",
+        "id name state populationPercent type entityType labelsOrTypes properties indexProvider owningConstraint "
+        "lastRead readCount",
+        "trackedSince options failureMessage createStatement",
     ),
     "CONSTRAINTS": (
         "id name type entityType labelsOrTypes properties ownedIndex propertyType",
-        "createStatement",
+        "options createStatement",
     ),
     "FUNCTIONS": ("name category description", "signature isBuiltIn aggregating"),
     "PROCEDURES": ("name description mode worksOnSystem", "signature admin"),

@@ -6,26 +6,20 @@ from typing import Any
 
 from qengine.catalog.rules import Rule
 from qengine.errors import ExecutionError
-from qengine.exec.scalar.values import kind_of
+from qengine.exec.scalar.values import type_of
 from qengine.plan.expr_text import literal_text, name_text
 from qengine.plan.rule_text import requirement
 
 _LONGEST = 60  # characters of a value in a message
-_ZONED = {"TIME": "ZONED TIME", "DATETIME": "ZONED DATETIME"}  # names of types that differ in commands
 
 
 def has_type(value: Any, type: str) -> bool:
     """Tell whether a value, which isn't null, is of a type like ``INTEGER | LIST<STRING NOT NULL>``."""
     types = type.split(" | ")
-    if _type_of(value) != "LIST":
-        return _type_of(value) in types
+    if type_of(value) != "LIST":
+        return type_of(value) in types
     lists = [each for each in types if each.startswith("LIST<")]
-    return any(all(f"LIST<{_type_of(item)} NOT NULL>" == each for item in value) for each in lists)
-
-
-def _type_of(value: Any) -> str:
-    kind = kind_of(value)
-    return _ZONED.get(kind, kind)
+    return any(all(f"LIST<{type_of(item)} NOT NULL>" == each for item in value) for each in lists)
 
 
 def violation(
@@ -58,7 +52,7 @@ def violation(
     elif value is None:
         message = f"{about} has no property {name_text(key)}"
     else:
-        type = _type_of(value)
+        type = type_of(value)
         type = "LIST of other items" if type == "LIST" and "LIST<" in rule.type else type
         message = f"{about} has {name_text(key)} = {_shown(value)}, of type {type}"
     return ExecutionError(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -110,6 +112,22 @@ def test_texts_in_columns_of_all_types_are_found(column: Any) -> None:
 @pytest.mark.parametrize("column", [pa.array([1, 2]), pa.array([None, None], pa.string()), pa.array([[1.0], [2.0]])])
 def test_columns_without_texts_are_searched_in_vain(column: Any) -> None:
     assert found(made(x=column), 'a b* c~ /d.*/ "e f" [a TO z] *') == []
+
+
+def test_scores_have_single_precision() -> None:
+    graph = Graph()
+    graph.query("UNWIND ['a b', 'c', 'a c d a'] AS t CREATE (:T {t: t})")
+    graph.query("CREATE FULLTEXT INDEX t FOR (n:T) ON EACH [n.t]")
+    query = "CALL db.index.fulltext.queryNodes('t', $q) YIELD node, score RETURN node.t, score"
+    inverse = np.float32(1) / (
+        np.float32(1.2) * (np.float32(0.25) + np.float32(0.75) * np.float32(1) / np.float32(7 / 3))
+    )
+    weight = np.float32(math.log(1 + 1.5 / 2.5))
+    found = dict(graph.query(query, {"q": "c"}).fetchall())
+    assert found["c"] == weight - weight / (np.float32(1) + inverse)
+    for text in ("a", "a c", "+a c^2", '"a b"', "(a b)^1.3 d", "a~", "b*^0.1"):
+        for _, score in graph.query(query, {"q": text}).fetchall():
+            assert score == np.float32(score), text
 
 
 def test_relationships_of_several_types_are_found() -> None:

@@ -123,6 +123,15 @@ def test_prefixes_of_addresses_stand_for_folders(files: Path) -> None:
     assert loaded(graph, "https://example.org/x.csv") == ["x"]
 
 
+@pytest.mark.parametrize("scheme", ["ftp", "s3", "gs", "azb"])
+def test_addresses_of_stores_stand_for_folders(files: Path, scheme: str) -> None:
+    graph = qengine.Graph()
+    with pytest.raises(qengine.ExecutionError, match="reads local files"):
+        loaded(graph, f"{scheme}://store/part/x.csv")
+    graph.import_urls = {f"{scheme}://store/part/": files}
+    assert loaded(graph, f"{scheme}://store/part/x.csv") == ["x"]
+
+
 def test_transactions_read_the_same_files(files: Path) -> None:
     graph = qengine.Graph(import_directory=files)
     with graph.transaction() as transaction:

@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from qengine._type_text import union_text
 from qengine.errors import ExecutionError
 from qengine.exec.scalar.strict import strict
 from qengine.exec.scalar.text import TEXTUAL, number_text, parse_float, parse_integer, scalar_text
-from qengine.exec.scalar.values import NUMBERS, checked, kind_of, wrong_argument
+from qengine.exec.scalar.values import NUMBERS, checked, type_of, wrong_argument
 
 _BAD_VALUE = "InvalidArgumentValue"
 
@@ -84,13 +85,11 @@ def _value_type(value: Any) -> str:
     if value is None:
         return "NULL"
     if type(value) is not list:
-        return f"{kind_of(value)} NOT NULL"
+        return f"{type_of(value)} NOT NULL"
     inner = {_value_type(item) for item in value}
     nullable = "NULL" in inner
-    names = sorted(name.removesuffix(" NOT NULL") if nullable else name for name in inner - {"NULL"})
-    if not names:
-        return f"LIST<{'NULL' if nullable else 'NOTHING'}> NOT NULL"
-    return f"LIST<{' | '.join(names)}> NOT NULL"
+    named = [name.removesuffix(" NOT NULL") if nullable else name for name in inner - {"NULL"}]
+    return f"LIST<{union_text(named or ['NULL' if nullable else 'NOTHING'])}> NOT NULL"
 
 
 CONVERSIONS: dict[str, Callable[..., Any]] = {

@@ -74,7 +74,7 @@ class ImportRoots:
             ``ExternalResourceFailed`` for an address that stands for no file below a root.
         """
         parts = urlsplit(url)
-        if parts.scheme in ("http", "https", "ftp", "s3", "gs"):
+        if parts.scheme in ("http", "https", "ftp", "s3", "gs", "azb"):
             return self._at_prefix(url)
         if parts.scheme == "file" and parts.netloc not in ("", "localhost"):
             raise refused(f"{url!r} names another machine.", "Write file:///path, below the graph's import_directory.")

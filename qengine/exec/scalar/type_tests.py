@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from qengine.exec.scalar.values import kind_of
+from qengine._type_text import alternatives
+from qengine.exec.scalar.values import type_of
 
 _Test = Callable[[Any], bool]
 
-_KINDS = {"ZONED TIME": "TIME", "ZONED DATETIME": "DATETIME"}
 _FORMS = frozenset(("NFC", "NFD", "NFKC", "NFKD"))
 _UNSTORED = frozenset(("MAP", "NODE", "RELATIONSHIP", "PATH"))
 
@@ -21,20 +21,8 @@ def _is_type(value: Any, types: str) -> bool:
 
 @cache
 def _test(types: str) -> _Test:
-    tests = tuple(map(_single, _alternatives(types)))
+    tests = tuple(map(_single, alternatives(types)))
     return tests[0] if len(tests) == 1 else lambda value: any(test(value) for test in tests)
-
-
-def _alternatives(types: str) -> list[str]:
-    """Return what ``|`` divides outside of ``<>``."""
-    found, depth = [""], 0
-    for part in types.split(" | "):
-        found[-1] += part
-        depth += part.count("<") - part.count(">")
-        found[-1] += " | " if depth else ""
-        if not depth:
-            found.append("")
-    return found[:-1]
 
 
 def _single(type: str) -> _Test:
@@ -53,14 +41,13 @@ def _of_value(type: str) -> _Test:
         return _is_storable
     if type in ("ANY", "NOTHING", "NULL"):
         return lambda value: type == "ANY"
-    kind = _KINDS.get(type, type)
-    return lambda value: kind_of(value) == kind
+    return lambda value: type_of(value) == type
 
 
 def _is_storable(value: Any) -> bool:
     if not isinstance(value, list):
-        return kind_of(value) not in _UNSTORED
-    kinds = {kind_of(item) for item in value}
+        return type_of(value) not in _UNSTORED
+    kinds = {type_of(item) for item in value}
     numbers = kinds <= {"INTEGER", "FLOAT"}
     return not kinds & {*_UNSTORED, "NULL", "LIST"} and (numbers or len(kinds) < 2)
 

@@ -160,6 +160,7 @@ _NAMES = {
     Duration: "DURATION",
     Point: "POINT",
 }
+_FULL_NAMES = {**_NAMES, Time: "ZONED TIME", DateTime: "ZONED DATETIME"}
 
 
 Given = tuple[str, Node | Relationship, NodeHandle | RelationshipHandle]
@@ -169,6 +170,11 @@ Given = tuple[str, Node | Relationship, NodeHandle | RelationshipHandle]
 def kind_of(value: Any) -> str:
     """Return the name of the value's type as the user knows it, for example ``"INTEGER"``."""
     return _NAMES.get(type(value), type(value).__name__)
+
+
+def type_of(value: Any) -> str:
+    """Return the name of the value's type in full, as ``IS ::`` and ``valueType()`` have it: a TIME is a ZONED TIME."""
+    return _FULL_NAMES.get(type(value), type(value).__name__)
 
 
 def wrong_argument(name: str, expected: str, value: Any, code: str = "InvalidArgumentType") -> ExecutionError:

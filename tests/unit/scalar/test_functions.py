@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qengine._type_text import alternatives
 from qengine.catalog.functions import functions
 from qengine.errors import ExecutionError
 from qengine.exec.memory import MemoryAccount
@@ -193,9 +194,10 @@ CASES = [
     ("tostringlist", (1,), TYPE),
     ("valuetype", (None,), "NULL"),
     ("valuetype", (1,), "INTEGER NOT NULL"),
-    ("valuetype", ([1, "a"],), "LIST<INTEGER NOT NULL | STRING NOT NULL> NOT NULL"),
+    ("valuetype", ([1, "a"],), "LIST<STRING NOT NULL | INTEGER NOT NULL> NOT NULL"),
     ("valuetype", ([1, None],), "LIST<INTEGER> NOT NULL"),
     ("valuetype", ([],), "LIST<NOTHING> NOT NULL"),
+    ("valuetype", ([[], [None]],), "LIST<LIST<NULL> NOT NULL> NOT NULL"),
     ("size", ([1, 2],), 2),
     ("size", ("\N{GRINNING FACE}e",), 2),
     ("size", (None,), None),
@@ -481,6 +483,20 @@ def test_a_wrong_type_is_an_error_or_a_value_but_never_a_python_exception(name):
 )
 def test_number_text(number, text):
     assert number_text(number) == text
+
+
+SINGLE = st.sampled_from([None, True, 1, 0.5, "x", {}, Date(2020, 1, 1), NodeHandle(0)])
+NESTED = st.recursive(SINGLE, lambda items: st.lists(items, max_size=4), max_leaves=12)
+
+
+@given(st.lists(NESTED, max_size=5))
+def test_a_list_has_the_type_that_valuetype_says_and_each_alternative_is_needed(value):
+    said = called("valuetype", value)
+    assert called("IS ::", value, said)
+    parts = alternatives(said.removeprefix("LIST<").removesuffix("> NOT NULL"))
+    for part in parts if len(parts) > 1 else ():
+        fewer = " | ".join(each for each in parts if each != part)
+        assert not called("IS ::", value, f"LIST<{fewer}>"), said
 
 
 @given(st.floats(allow_nan=False))
