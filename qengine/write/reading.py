@@ -190,8 +190,11 @@ def matches(part: op.Operator) -> bool:
 
 
 def reads_graph(part: op.Operator) -> bool:
-    """Tell whether a part reads anything of a graph: matches a pattern, or looks at elements of its rows."""
-    return any(isinstance(each, op.Match | HasLabels) or _is_of_element(each) for each in nodes_of(part))
+    """Tell whether a part matches a pattern, or looks at elements of all its rows: behind LIMIT some have no errors."""
+    if matches(part):
+        return True
+    looks = any(isinstance(each, HasLabels) or _is_of_element(each) for each in nodes_of(part))
+    return looks and not any(isinstance(each, op.Limit) for each in operators(part))
 
 
 def _is_of_element(each: Any) -> bool:

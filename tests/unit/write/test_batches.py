@@ -579,6 +579,17 @@ def test_elements_that_were_deleted_are_not_read_behind_it(text: str, monkeypatc
     assert results(monkeypatch, 1, text) == walked
 
 
+@pytest.mark.parametrize(
+    "end", ["WITH k WHERE k.w = 1 FINISH", "WITH k.w AS w RETURN w LIMIT 0", "WITH k, 1 / k.w AS x FINISH"]
+)
+def test_what_a_limit_leaves_out_behind_an_update_has_errors(end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f"MATCH (n:P)-[k]->() DELETE k {end}"
+    walked = results(monkeypatch, 1_000_000, text)
+    assert "DeletedEntityAccess" in repr(walked)
+    monkeypatch.setattr(reading, "_GIVEN", 0)
+    assert results(monkeypatch, 1, text) == walked
+
+
 def merge_of_a_path(chance: random.Random) -> str:
     """Return a MERGE of one to three relationships, each of whose nodes is one of two known ones or a new one."""
 
