@@ -7,7 +7,6 @@ import fcntl
 import functools
 import hashlib
 import os
-import platform
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +17,6 @@ _KEPT = CHECKOUT / "build" / "emulated"
 
 _FLAGS = (
     *("-std=c++17", "-O1", "-shared", "-fPIC", "-pthread", "-fsanitize-coverage=trace-pc"),
-    *(("-mtls-dialect=gnu2",) if platform.machine() == "x86_64" else ()),
     *("-DQE_LOOK_EVERY=32", "-DQE_LOOK_ENTRIES=128", "-DQE_LOOK_CYCLES=0"),  # every call looks
     "-DQE_SHARE_EVERY=1",
 )
