@@ -54,12 +54,6 @@ def cases() -> Iterator[object]:
     ways = ("id({}) % 3 = 1", "{}:L", "{}:L AND id({}) % 2 = 0")
     for (number, (name, vertex)), (way, chosen) in product(enumerate(CASES), enumerate(ways)):
         marks = () if number % len(ways) == way else (pytest.mark.nets,)
-        if (name, vertex, way) == (
-            "star",
-            "d",
-            0,
-        ):  # ends a process that has much beside it now and then: not understood
-            marks = (pytest.mark.slow,)
         yield pytest.param(name, vertex, chosen, id=f"{chosen}-{name}-{vertex}", marks=marks)
 
 
@@ -79,3 +73,13 @@ def test_all_but_one_vertex_have_a_label(graph: Graph, name: str) -> None:
         where = " AND ".join(f"{vertex}:L" for vertex in vertices if vertex != plain)
         text = f"/*+ search */ MATCH DIFFERENT NODES {pattern(name)} WHERE {where} RETURN count(*)"
         assert graph.query(text, device="gpu").value() == graph.query(text, device="cpu").value(), plain
+
+
+@pytest.mark.parametrize("order", ["adbc", "abdc", "abcd", "dabc", "adbce", "abdce", "abced"])
+@pytest.mark.parametrize("chosen", ["id(d) % 3 = 1", "d:L"])
+def test_leaves_of_a_star_in_any_order(graph: Graph, order: str, chosen: str) -> None:
+    """What one leaf may be is among what the others may be: they are counted one after the other, less those taken."""
+    star = ", ".join(f"(a)-[:E]-({leaf})" for leaf in order.replace("a", ""))
+    text = f"MATCH DIFFERENT NODES {star} WHERE {chosen} RETURN count(*)"
+    expected = graph.query(text, device="cpu").value()
+    assert graph.query(f"/*+ search, order({', '.join(order)}) */ {text}", device="gpu").value() == expected > 0

@@ -29,7 +29,7 @@ struct TotalTable {
 // One step on the rows of table `from`. `to`: kExtend and kShare: the table that is made. `pending`: what earlier steps on
 // these rows have counted; `taken`: of the last one's count so many are not to be had, since other levels have them;
 // `through`: the table of classes that has this count, or -1. `by`: kShare: rows with the same vertices of these levels (or
-// of one, -1) are brought together. `blank`: levels that must differ from this one, and don't yet have a vertex.
+// of one, -1) are brought together. `blank`: earlier levels that this one must differ from, and that don't yet have a vertex.
 struct TotalStep {
   int32_t kind, level, from, to, pending, taken, through;
   int32_t by[2];

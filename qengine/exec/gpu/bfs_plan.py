@@ -277,8 +277,11 @@ class _Steps:
         return len(self.tables) - 1
 
     def count(self, level: int, table: int, blank: int = 0, taken: int = 0) -> None:
-        """Count the extensions of a table's rows, less ``taken``."""
-        self.step(Kind.TALLY, level, table, -1, blank)
+        """Count the extensions of a table's rows, less ``taken``; ``blank``: a mask of levels that have no vertex yet.
+
+        A level must differ from earlier ones alone, and a row has room for the values of no others.
+        """
+        self.step(Kind.TALLY, level, table, -1, blank & ((1 << level) - 1))
         self.taken[table] = taken
 
     def step(self, kind: Kind, level: int, table: int, to: int, blank: int = 0, by: tuple[int, int] = (-1, -1)) -> None:
