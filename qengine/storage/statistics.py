@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from qengine._cached import cached_property
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine._printable import printable_line
 from qengine.catalog.values import ValueSummary
 from qengine.catalog.view import EdgeStatistics, Incidence, Labels, TriangleSide
@@ -168,7 +167,8 @@ class Statistics:
             if type != self._store.types[index].name or self._may_be_between_groups(source, index, target):
                 continue
             old, new = (
-                (partial(each._inside, label=source), partial(each._inside, label=target)) for each in (before, self)
+                (partial(have_labels, each._store, labels=source), partial(have_labels, each._store, labels=target))
+                for each in (before, self)
             )
             edges = changed_edges(known, out, into, old, new)
             if edges is not None:
