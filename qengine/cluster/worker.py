@@ -6,6 +6,7 @@ import hashlib
 import os
 import pickle
 import signal
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -115,12 +116,16 @@ class Worker:
 
 
 def serve(connection: Connection, path: str) -> None:
-    """Answer the tasks that come by a connection until it is closed: what a worker process does."""
+    """Do what the worker process of a graph does."""
+    answer_tasks(connection, Worker(path).answer)
+
+
+def answer_tasks(connection: Connection, answer: Callable[[bytes], bytes]) -> None:
+    """Answer the tasks that come by a connection until it is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal's Ctrl-C who asked tells, by killing
-    worker = Worker(path)
     while True:
         try:
-            data = connection.recv_bytes()
+            task = connection.recv_bytes()
         except (EOFError, OSError):
             return
-        connection.send_bytes(worker.answer(data))
+        connection.send_bytes(answer(task))

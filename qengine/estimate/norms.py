@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from qengine.catalog.view import CatalogView, EdgeStatistics
 from qengine.estimate.id_sets import Ids, among, distinct
+from qengine.exec.common.columns import numbers_from
 from qengine.exec.common.masks import Masks
 from qengine.exec.common.match_plan import records
 from qengine.exec.common.resolve import ResolvedSearch
@@ -209,7 +210,7 @@ class Reader:
             if most < 0:
                 return None
         owners = [np.repeat(vertices, lengths) for _, _, lengths in found]
-        others = [lists.neighbours[_positions(begins, lengths)].astype(np.int64) for lists, begins, lengths in found]
+        others = [lists.neighbours[numbers_from(begins, lengths)].astype(np.int64) for lists, begins, lengths in found]
         none = np.zeros(0, np.int64)
         return np.concatenate([none, *owners]), np.concatenate([none, *others])
 
@@ -219,8 +220,7 @@ class Reader:
             info, index = self.store.relationship_type(name), self.store.type_index(name)
             if info is None or index is None:
                 continue
-            both = (Direction.OUT, Direction.IN) if direction is Direction.BOTH else (direction,)
-            yield from ((name, index, way) for way in ((Direction.BOTH,) if info.undirected else both))
+            yield from ((name, index, way) for way in direction.stored(info.undirected))
 
     def _narrowed(self, norms: Norms, level: int, index: int, way: Direction) -> Norms:
         """Return the norms of the vertices that a level admits."""
@@ -270,13 +270,6 @@ def _by_statistics(known: EdgeStatistics, forward: bool) -> tuple[Norms, Norms]:
 
 def _ones(bits: npt.NDArray[np.uint8]) -> int:
     return int(np.bitwise_count(bits).sum() if hasattr(np, "bitwise_count") else np.unpackbits(bits).sum())
-
-
-def _positions(begins: Ids, lengths: Ids) -> Ids:
-    """Return the places of all members of slices."""
-    before = np.cumsum(lengths) - lengths
-    found: Ids = np.arange(int(lengths.sum()), dtype=np.int64) + np.repeat(begins - before, lengths)
-    return found
 
 
 def _turned(way: Direction) -> Direction:

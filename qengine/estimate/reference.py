@@ -21,6 +21,7 @@ import numpy.typing as npt
 from qengine.errors import ExecutionError, QengineError, SemanticError, described
 from qengine.estimate.kernel import philox
 from qengine.estimate.result import Sums
+from qengine.exec.common.lists_read import type_indices
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import EdgeLevel, Search, Source, VertexLevel
@@ -437,20 +438,9 @@ class _View:
                 return False
         return all(self._holds(each, values) for each in level.conditions)
 
-    def _types(self, names: tuple[str, ...]) -> list[int]:
-        if not names:
-            return list(range(len(self.store.types)))
-        found = (self.store.type_index(name) for name in dict.fromkeys(names))
-        return [index for index in found if index is not None]
-
     def _lists(self, source: Source, vertex: int) -> Iterator[list[int]]:
-        for index in self._types(source.types):
-            ways = [source.direction]
-            if self.store.types[index].undirected:
-                ways = [Direction.BOTH]
-            elif source.direction is Direction.BOTH:
-                ways = [Direction.OUT, Direction.IN]
-            for way in ways:
+        for index in type_indices(self.store, source.types):
+            for way in source.direction.stored(self.store.types[index].undirected):
                 lists = self.store.adjacency(index, way)
                 begin, end = lists.locate(vertex)
                 yield lists.neighbours[begin:end].tolist()
@@ -482,7 +472,7 @@ class _View:
 
     def _relationships(self, index: int, level: EdgeLevel, bound: tuple[int, ...]) -> Iterator[tuple[int, bool]]:
         start, end = bound[level.start], bound[level.end]
-        for kind in self._types(level.types):
+        for kind in type_indices(self.store, level.types):
             info = self.store.types[kind]
             both = info.undirected or level.direction is Direction.BOTH
             ends = [(start, end)] if both or level.direction is Direction.OUT else []

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from qengine._cached import cached_property
 from qengine.errors import ExecutionError, QengineError, SemanticError, described
 from qengine.estimate.result import Sums
-from qengine.exec.common.columns import NodeColumn, RelationshipColumn
+from qengine.exec.common.columns import NodeColumn, RelationshipColumn, numbers_from
+from qengine.exec.common.lists_read import type_indices
 from qengine.exec.common.masks import Masks
 from qengine.exec.view import ExecView
 from qengine.plan.expr import Comparison, Property, Variable
@@ -278,21 +279,10 @@ class _View:
             self._own[index] = own
         return self._own[index]
 
-    def _types(self, names: Sequence[str]) -> list[int]:
-        if not names:
-            return list(range(len(self.store.types)))
-        found = (self.store.type_index(name) for name in dict.fromkeys(names))
-        return [index for index in found if index is not None]
-
     def _lists(self, source: Source) -> Iterator[Adjacency]:
-        for index in self._types(source.types):
-            if self.store.types[index].undirected:
-                yield self.store.adjacency(index, Direction.BOTH)
-            elif source.direction is Direction.BOTH:
-                yield self.store.adjacency(index, Direction.OUT)
-                yield self.store.adjacency(index, Direction.IN)
-            else:
-                yield self.store.adjacency(index, source.direction)
+        for index in type_indices(self.store, source.types):
+            for way in source.direction.stored(self.store.types[index].undirected):
+                yield self.store.adjacency(index, way)
 
     def _degrees(self, source: Source, bound: _Ids) -> _Ids:
         total: _Ids = np.zeros(len(bound), np.int64)
@@ -332,7 +322,7 @@ class _View:
     def _relationships(self, index: int, level: EdgeLevel, bound: _Ids) -> tuple[_Ids, _Ids, _Truth]:
         parts = []
         start, end = bound[:, level.start], bound[:, level.end]
-        for kind in self._types(level.types):
+        for kind in type_indices(self.store, level.types):
             info = self.store.types[kind]
             both = info.undirected or level.direction is Direction.BOTH
             ways = [(start, end)] if both or level.direction is Direction.OUT else []
@@ -379,8 +369,7 @@ def _slices(begins: npt.NDArray[np.integer], ends: npt.NDArray[np.integer]) -> t
     begins = begins.astype(np.int64)
     lengths = ends.astype(np.int64) - begins
     owners = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
-    before = np.cumsum(lengths) - lengths
-    return owners, np.arange(len(owners), dtype=np.int64) + np.repeat(begins - before, lengths)
+    return owners, numbers_from(begins, lengths)
 
 
 def _equal(lists: Adjacency, vertices: _Ids, wanted: _Ids) -> tuple[_Ids, _Ids]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from qengine._beside import Beside
 from qengine._frozen import replace
 from qengine.catalog.view import CatalogView, Incidence, RelationshipTypeInfo
 from qengine.optimizer.labels import exactly, satisfying_sets
@@ -17,12 +17,12 @@ _MOST = 8  # ways on from label sets, those taken most, of which it is asked how
 _MOST_KEPT = 256  # kinds of hops of a catalogue
 MOST_WALKS = 1e30
 
-_known: WeakKeyDictionary[CatalogView, dict[object, LabelWays]] = WeakKeyDictionary()
+_known: Beside[LabelWays] = Beside()
 
 
 def label_ways(catalog: CatalogView, types: Sequence[RelationshipTypeInfo], out: bool, into: bool) -> LabelWays:
     """Return the ways of hops along relationships of some types, ``out`` of a vertex, ``into`` it, or either way."""
-    known = _known.setdefault(catalog, {})
+    known = _known.of(catalog)
     key = tuple(info.name for info in types), out, into
     found = known.get(key)
     if found is None:

@@ -33,7 +33,7 @@ def elimination_lines(operator: Eliminate, expr: ExprText) -> Iterator[str]:
     for schedule in operator.schedules:
         where = "GPU" if schedule.device == "gpu" else "CPU"
         calls = [*_calls(schedule.calls, names), *(["searches"] if operator.searches else [])]
-        yield f"on the {where}, ~{_time(schedule.cost)}: {', '.join(calls)}"
+        yield f"on the {where}, ~{milliseconds(schedule.cost)}: {', '.join(calls)}"
 
 
 def _cliques(schedule: Schedule) -> Iterator[int]:
@@ -54,10 +54,11 @@ def _calls(calls: Sequence[Call], names: list[str]) -> Iterator[str]:
         for name, run in groupby(same, lambda call: call.kernel if isinstance(call, KernelCall) else ""):
             of = [call for call in run if isinstance(call, KernelCall)]
             given = " ".join(names[place] for call in of for place in call.places)
-            yield f"{name} {given} ~{_time(sum(call.cost for call in of))}"
+            yield f"{name} {given} ~{milliseconds(sum(call.cost for call in of))}"
 
 
-def _time(nanoseconds: float) -> str:
+def milliseconds(nanoseconds: float) -> str:
+    """Return a time as text, in three digits."""
     return f"{nanoseconds / 1e6:,.3g} ms"
 
 

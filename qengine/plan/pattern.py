@@ -121,6 +121,12 @@ class Direction(Enum):
         """Return the direction seen from the other end."""
         return _REVERSED[self]
 
+    def stored(self, undirected: bool) -> tuple[Direction, ...]:
+        """Return the directions of a type's stored lists that together lead this way."""
+        if undirected:
+            return (Direction.BOTH,)
+        return (Direction.OUT, Direction.IN) if self is Direction.BOTH else (self,)
+
 
 _REVERSED = {Direction.OUT: Direction.IN, Direction.IN: Direction.OUT, Direction.BOTH: Direction.BOTH}
 

@@ -184,16 +184,16 @@ def changed_edges(
         targets=found.targets + int(np.count_nonzero(new_in)) - int(np.count_nonzero(old_in)),
         max_out=largest[0],
         max_in=largest[1],
-        out_pairs=found.out_pairs + _falling(new_out, 2) - _falling(old_out, 2),
-        out_triples=found.out_triples + _falling(new_out, 3) - _falling(old_out, 3),
-        in_pairs=found.in_pairs + _falling(new_in, 2) - _falling(old_in, 2),
-        in_triples=found.in_triples + _falling(new_in, 3) - _falling(old_in, 3),
+        out_pairs=found.out_pairs + falling(new_out, 2) - falling(old_out, 2),
+        out_triples=found.out_triples + falling(new_out, 3) - falling(old_out, 3),
+        in_pairs=found.in_pairs + falling(new_in, 2) - falling(old_in, 2),
+        in_triples=found.in_triples + falling(new_in, 3) - falling(old_in, 3),
         lesser_squares=0.0,
         greater_squares=0.0,
     )
 
 
-def _falling(degrees: Array, factors: int) -> float:
+def falling(degrees: Array, factors: int) -> float:
     """Return the sum of d(d-1)…, so many factors."""
     product = degrees.astype(np.float64)
     for less in range(1, factors):

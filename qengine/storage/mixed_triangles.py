@@ -10,9 +10,10 @@ import numpy as np
 from qengine._lru import LruCache
 from qengine.catalog.view import Incidence, Labels, TriangleSide
 from qengine.plan.pattern import expression
-from qengine.storage.arrays import Array, dot, in_ranges
+from qengine.storage.arrays import Array, dot
 from qengine.storage.joint_degrees import JointDegrees
 from qengine.storage.kernels import locate
+from qengine.storage.samples import have_labels
 
 if TYPE_CHECKING:
     from qengine.storage.store import GraphStore
@@ -76,7 +77,7 @@ class MixedTriangles:
         chosen = np.minimum(np.searchsorted(reached, places, side="right"), len(reached) - 1)
         middle = self._degrees.sample(labels[1])[0][chosen]
         first, last = (self._neighbours(middle, kind, random) for kind in (to_first, to_last))
-        labelled = self._has(first, to_first.labels) & self._has(last, to_last.labels)
+        labelled = have_labels(self._store, first, to_first.labels) & have_labels(self._store, last, to_last.labels)
         kept = labelled & (first != last) & (first != middle) & (last != middle)  # loops close with what they are at
         first, last = first[kept], last[kept]
         closed = np.count_nonzero(self._degrees.links(first, last, closing))
@@ -126,11 +127,6 @@ class MixedTriangles:
             found[here] = each.neighbours[begin[here].astype(np.int64) + place[here]]
             place = np.where(place < 0, place, place - length)
         return found
-
-    def _has(self, vertices: Array, labels: Labels) -> Array:
-        if labels is None:
-            return np.ones(len(vertices), np.bool_)
-        return in_ranges(vertices, self._store.label_ranges(expression(labels)))
 
 
 def _turned(labels: Corners, sides: Sides, order: tuple[int, ...]) -> tuple[Corners, Sides]:

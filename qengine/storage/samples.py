@@ -181,7 +181,7 @@ class Samples:
         total = int(lists.degrees.sum())
         near, far, local = lists.spread(_places(total, store.fewer(_DRAWN)))
         ends_of = (nodes[near], far) if element == "start" else (far, nodes[near])
-        kept = np.flatnonzero(self._labelled(far, other))
+        kept = np.flatnonzero(have_labels(self._store, far, other))
         return self._joined(index, local, ends_of, kept, float(total), store.fewer(_DRAWN))
 
     def wedges(self, labels: Labels, one: Incidence, other: Incidence, apart: str, many: bool) -> Sample:
@@ -210,7 +210,7 @@ class Samples:
         at = np.searchsorted(sums, (np.arange(rows) + random.random(rows)) * (total / max(rows, 1)), side="right")
         at = np.minimum(at, len(vertices) - 1)
         (first, place, local), (last, place2, local2) = (side.picked(at, random) for side in sides)
-        fits = self._labelled(first, one.labels) & self._labelled(last, other.labels)
+        fits = have_labels(self._store, first, one.labels) & have_labels(self._store, last, other.labels)
         if apart:
             fits &= (first != last) | ((place != place2) & (apart == "relationships"))
         kept = np.flatnonzero(fits)
@@ -245,7 +245,7 @@ class Samples:
         start, end = store.endpoints(store.types[index].base + local)
         if both:
             local, start, end = np.tile(local, 2), np.concatenate((start, end)), np.concatenate((end, start))
-        kept = np.flatnonzero(self._labelled(start, source) & self._labelled(end, target))
+        kept = np.flatnonzero(have_labels(self._store, start, source) & have_labels(self._store, end, target))
         return self._joined(index, local, (start.astype(np.int64), end.astype(np.int64)), kept, float(total), kept_rows)
 
     def _joined(
@@ -265,10 +265,12 @@ class Samples:
             total,
         )
 
-    def _labelled(self, ids: Array, labels: Labels) -> Array:
-        if labels is None:
-            return np.ones(len(ids), np.bool_)
-        return in_ranges(ids, self._store.label_ranges(expression(labels)))
+
+def have_labels(store: GraphStore, ids: Array, labels: Labels) -> Array:
+    """Return which vertices have some labels: bool."""
+    if labels is None:
+        return np.ones(len(ids), np.bool_)
+    return in_ranges(ids, store.label_ranges(expression(labels)))
 
 
 def _places(size: int, most: int) -> Array:

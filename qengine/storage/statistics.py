@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,20 +11,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from qengine._cached import cached_property
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine._printable import printable_line
 from qengine.catalog.values import ValueSummary
 from qengine.catalog.view import EdgeStatistics, Incidence, Labels, TriangleSide
 from qengine.plan.pattern import Direction, LabelExpr, LabelIs, expression
-from qengine.storage.arrays import Array, in_ranges
+from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
 from qengine.storage.group_pairs import NOTHING, GroupPairs, PairCounts
 from qengine.storage.joint_degrees import JointDegrees
 from qengine.storage.kernels import acyclic, antiparallel, mutual_pairs, pair_statistics
-from qengine.storage.list_changes import ListChange, changed_edges, changed_pairs
+from qengine.storage.list_changes import ListChange, changed_edges, changed_pairs, falling
 from qengine.storage.mixed_triangles import Corners, MixedTriangles, Odds, Sides
 from qengine.storage.nature import Facts
-from qengine.storage.samples import Samples
+from qengine.storage.samples import Samples, have_labels
 from qengine.storage.values import summarize
 from qengine.storage.variant import concatenate
 from qengine.storage.wedges import WedgeSummary, sample_wedges
@@ -168,7 +167,8 @@ class Statistics:
             if type != self._store.types[index].name or self._may_be_between_groups(source, index, target):
                 continue
             old, new = (
-                (partial(each._inside, label=source), partial(each._inside, label=target)) for each in (before, self)
+                (partial(have_labels, each._store, labels=source), partial(have_labels, each._store, labels=target))
+                for each in (before, self)
             )
             edges = changed_edges(known, out, into, old, new)
             if edges is not None:
@@ -230,7 +230,7 @@ class Statistics:
         both = store.types[index].undirected or direction is Direction.BOTH
         for way in self._ways(index, Direction.BOTH if both else direction):
             self._degrees(index, way, label, None, degrees)
-        inside = np.flatnonzero(self._inside(np.arange(store.vertex_count), label))
+        inside = np.flatnonzero(have_labels(self._store, np.arange(store.vertex_count), label))
         own = degrees[inside]
         if not len(own):
             return DegreeSummary(0, 0, 0.0, 0.0, 0.0, 0.0, 0)
@@ -658,10 +658,10 @@ class Statistics:
             targets=int(np.count_nonzero(into)),
             max_out=int(out.max(initial=0)),
             max_in=int(into.max(initial=0)),
-            out_pairs=_falling(out, 2),
-            out_triples=_falling(out, 3),
-            in_pairs=_falling(into, 2),
-            in_triples=_falling(into, 3),
+            out_pairs=falling(out, 2),
+            out_triples=falling(out, 3),
+            in_pairs=falling(into, 2),
+            in_triples=falling(into, 3),
         )
 
     def _degrees(self, index: int, direction: Direction, label: Labels, other: Labels, out: Array) -> None:
@@ -677,15 +677,12 @@ class Statistics:
             degrees = (ends - begins).astype(np.int64)
         else:
             counted = np.zeros(len(lists) + 1, np.int64)
-            np.cumsum(self._inside(lists.neighbours, other), out=counted[1:])
+            np.cumsum(have_labels(self._store, lists.neighbours, other), out=counted[1:])
             degrees = counted[ends] - counted[begins]
         if label is None:
             return vertices, degrees
-        kept = self._inside(vertices, label)
+        kept = have_labels(self._store, vertices, label)
         return vertices[kept], degrees[kept]
-
-    def _inside(self, vertices: Array, label: Labels) -> Array:
-        return in_ranges(vertices, self._store.label_ranges(expression(label)))
 
 
 class _Moments:
@@ -770,11 +767,3 @@ def _is_of_labels(key: Any) -> bool:
     if isinstance(key, Incidence):
         return not isinstance(key.labels, LabelExpr)
     return all(map(_is_of_labels, key)) if isinstance(key, tuple) else not isinstance(key, LabelExpr)
-
-
-def _falling(degrees: Array, factors: int) -> float:
-    """Return the sum of d(d-1)…, so many factors."""
-    product = degrees.astype(np.float64)
-    for less in range(1, factors):
-        product *= degrees - less
-    return float(product.sum())

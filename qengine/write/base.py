@@ -173,7 +173,7 @@ class Base:
         if place < 0:
             return
         for index in types:
-            ways = self._ways(index, direction)
+            ways = direction.stored(self._undirected[index])
             for way in ways:
                 yield from self._list(index, way, place, None, skip_loops=len(ways) > 1 and way is Direction.IN)
 
@@ -183,14 +183,9 @@ class Base:
         if place < 0 or there < 0:
             return
         for index in types:
-            ways = self._ways(index, direction)
+            ways = direction.stored(self._undirected[index])
             for way in ways:
                 yield from self._list(index, way, place, there, skip_loops=len(ways) > 1 and way is Direction.IN)
-
-    def _ways(self, index: int, direction: Direction) -> tuple[Direction, ...]:
-        if self._undirected[index]:
-            return (Direction.BOTH,)
-        return (Direction.OUT, Direction.IN) if direction is Direction.BOTH else (direction,)
 
     def _list(self, index: int, way: Direction, place: int, other: int | None, *, skip_loops: bool) -> Iterator[Link]:
         """Give the entries of a node's list, those that lead to ``other`` where that is known."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from qengine.exec.common.access import hash_index, note_scan
+from qengine.exec.common.columns import numbers_from
 from qengine.exec.context import ExecutionContext
 from qengine.plan.access import HASH
 from qengine.plan.expr import Expr, ListOf, Literal, Parameter
@@ -162,12 +163,11 @@ class Meeting:
         ]
 
     def _lists(self, types: LabelExpr | None, direction: Direction) -> list[Adjacency]:
-        ways = (Direction.OUT, Direction.IN) if direction is Direction.BOTH else (direction,)
         return [
             self._store.adjacency(each.index, way)
             for each in self._store.types
             if types is None or types.admits(frozenset((each.name,)))
-            for way in ((Direction.BOTH,) if each.undirected else ways)
+            for way in direction.stored(each.undirected)
         ]
 
 
@@ -193,5 +193,4 @@ def _positions(begins: Array, ends: Array) -> Array | slice:
     """Return the positions in some slices, one after the other (int64)."""
     if len(begins) == 1:
         return slice(int(begins[0]), int(ends[0]))
-    lengths = ends - begins
-    return np.repeat(begins - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+    return numbers_from(begins, ends - begins)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from qengine import Graph
-from qengine.estimate.candidates import build
+from qengine.estimate.candidates import CandidateGraph, build
 from qengine.estimate.kernel import SampleRange, draw
 from qengine.exec.candidates import level_signatures
 from qengine.exec.common.resolve import resolve
@@ -22,6 +22,7 @@ from qengine.plan.physical import Search
 from qengine.testing import generate
 from qengine.testing import open_graphs as og
 from qengine.testing.data import data_set
+from tests.bench.timing import least
 
 
 def enron16() -> tuple[Graph, dict[str, Any]]:
@@ -59,13 +60,13 @@ def gains(graph: Graph, search: Search) -> list[float]:
     assert resolved is not None
     found = []
     for signed in (False, True):
-        best = float("inf")
-        for _ in range(5):
-            begin = time.perf_counter()
-            made = build(resolved, context, 1 << 40, level_signatures(store, search) if signed else None)
-            best = min(best, time.perf_counter() - begin)
+
+        def make(signed: bool = signed) -> CandidateGraph | None:
+            return build(resolved, context, 1 << 40, level_signatures(store, search) if signed else None)
+
+        made = make()
         assert made is not None
-        line = [max(1.0, made.entries), best]
+        line = [max(1.0, made.entries), least(make, 5, time.perf_counter)]
         for method, guide in (("wanderjoin", None), ("alley", None), ("alley", made.guide)):
             samples, depth = SampleRange(1, 0, 100_000), len(search.levels)
             sums = None if made.empty else draw(made.plan, method, context, samples, depth=depth, guide=guide).sums

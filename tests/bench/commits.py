@@ -11,12 +11,12 @@ import argparse
 import tempfile
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
 import qengine
 from qengine.write.log import Durability
+from tests.bench.timing import least, seconds
 
 CREATE = "CREATE (:Person {name: $name, age: $age, score: $score})"
 
@@ -72,10 +72,10 @@ def opening(path: Path, nodes: int, count: int, repeat: int) -> None:
     made(nodes).save(path)
     with qengine.open(path, durability="none") as graph:
         changed(graph, count, 1)
-    with_log = min(seconds(lambda: first_query(path)) for _ in range(repeat))
+    with_log = least(lambda: first_query(path), repeat, time.perf_counter)
     with qengine.open(path) as graph:
-        checkpoint = seconds(graph.checkpoint)
-    without = min(seconds(lambda: first_query(path)) for _ in range(repeat))
+        checkpoint = seconds(graph.checkpoint, time.perf_counter)
+    without = least(lambda: first_query(path), repeat, time.perf_counter)
     print(f"\n| {count:,} statements in the log | ms |\n|---|---|")
     for what, took in (("open and count", with_log), ("checkpoint", checkpoint), ("open and count after it", without)):
         print(f"| {what} | {took * 1e3:,.1f} |")
@@ -103,18 +103,12 @@ def changed(graph: qengine.Graph, count: int, threads: int) -> float:
         for worker in workers:
             worker.join()
 
-    return seconds(all_work)
+    return seconds(all_work, time.perf_counter)
 
 
 def first_query(path: Path) -> None:
     with qengine.open(path) as graph:
         graph.query("MATCH (n:Person) RETURN count(*)").value()
-
-
-def seconds(work: Callable[[], object]) -> float:
-    begin = time.perf_counter()
-    work()
-    return time.perf_counter() - begin
 
 
 if __name__ == "__main__":

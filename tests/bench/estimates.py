@@ -11,6 +11,7 @@ import argparse
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from qengine import Graph
 from qengine.estimate.anytime import Goal
@@ -19,6 +20,7 @@ from qengine.testing import open_graphs as og
 from tests.bench.candidates import enron16
 from tests.bench.estimates_coverage import METHODS, Cell, coverage, summed_up
 from tests.bench.estimates_hard import hard
+from tests.bench.timing import least
 
 ENRON_TRUTH = {
     "q8d_0": 1_060, "q8d_1": 15_097_806, "q8d_2": 1_152_775, "q8d_3": 51_160, "q8d_4": 56_856, "q8d_5": 168_742,
@@ -131,12 +133,8 @@ def rates() -> None:
     for case in cases:
         found = {}
         for method in ("wanderjoin", "alley", "guided"):
-            best = float("inf")
-            for _ in range(5):
-                begin = time.perf_counter()
-                graph.estimate(case.query, method=method, samples=1_000_000, seed=1)
-                best = min(best, time.perf_counter() - begin)
-            found[method] = 1 / best
+            drawn = partial(graph.estimate, case.query, method=method, samples=1_000_000, seed=1)
+            found[method] = 1 / least(drawn, 5, time.perf_counter)
         print(f"| {case.name} | {found['wanderjoin']:.1f} | {found['alley']:.1f} | {found['guided']:.1f} |", flush=True)
 
 

@@ -37,6 +37,7 @@ from qengine.exec.gpu.sample_job import WORK
 from qengine.exec.gpu.sample_packed import packed_plan
 from qengine.exec.gpu.upload import device_plan
 from qengine.qerror import Case
+from tests.bench.timing import least, seconds
 
 SETS = ("enron16", "fb15k-237", "rmat-20")
 SEED = 1
@@ -145,12 +146,8 @@ def _measure(graph: Graph, each: Prepared) -> list[float]:
             guide = upload_guide(run, candidates.guide_levels()) if method == "guided" else ()  # type: ignore[union-attr]
             samples = DeviceSamples(run, space, method, work, guide)
             line.append(_rate(samples, options) / 1e6)
-    best = float("inf")
-    for _ in range(5):
-        begin = time.perf_counter()
-        graph.estimate(each.case.query, method="wanderjoin", samples=1_000_000, seed=SEED, device="gpu")
-        best = min(best, time.perf_counter() - begin)
-    return [*line, 1e3 * best]
+    query: dict[str, Any] = {"method": "wanderjoin", "samples": 1_000_000, "seed": SEED, "device": "gpu"}
+    return [*line, _best(partial(graph.estimate, each.case.query, **query))]
 
 
 def building() -> None:
@@ -192,12 +189,7 @@ def building() -> None:
 
 def _best(call: Callable[[], object]) -> float:
     """Return the milliseconds of the fastest of five calls."""
-    best = float("inf")
-    for _ in range(5):
-        begin = time.perf_counter()
-        call()
-        best = min(best, time.perf_counter() - begin)
-    return 1e3 * best
+    return 1e3 * least(call, 5, time.perf_counter)
 
 
 def _times(name: str, depth: int, line: list[float]) -> str:
@@ -219,9 +211,6 @@ def _rate(samples: DeviceSamples, options: dict[str, Any]) -> float:
     n = 1 << 20
     best = 0.0
     for _ in range(3):
-        begin = time.perf_counter()
-        samples.draw(SEED, 0, n, **options)
-        seconds = time.perf_counter() - begin
-        best = max(best, n / seconds)
+        best = max(best, n / seconds(partial(samples.draw, SEED, 0, n, **options), time.perf_counter))
         n = max(1 << 20, min(1 << 26, int(best * 0.04) // 64 * 64))
     return best

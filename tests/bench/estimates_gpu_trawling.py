@@ -20,6 +20,7 @@ from qengine.estimate.target import target_of
 from qengine.estimate.trawling import other_spaces, trawler
 from qengine.exec.context import ExecutionContext
 from qengine.qerror import Case, q_error
+from tests.bench.timing import timed
 
 HARD = {
     "enron16": ("q12",),
@@ -56,8 +57,8 @@ def _compared(graph: Graph, case: Case) -> str:
         alley = device_sampler(place, target, store, context, SEED, "alley")
         for each in (ahead, alley):
             each.draw(0, each.batch)  # loads the kernels
-        sums, on_host = _timed(partial(host.draw, 0, HAULS))
-        same, on_gpu = _timed(partial(ahead.draw, 0, HAULS))
+        on_host, sums = timed(partial(host.draw, 0, HAULS), time.perf_counter)
+        on_gpu, same = timed(partial(ahead.draw, 0, HAULS), time.perf_counter)
         plain = _spend(alley, on_gpu)
     assert math.isclose(sums.mean, same.mean, rel_tol=1e-9) and (sums.hits, sums.work) == (same.hits, same.work)
     low, high = interval(same, 0.95)
@@ -70,12 +71,6 @@ def _compared(graph: Graph, case: Case) -> str:
 
 def _error(truth: float, sums: Sums) -> str:
     return f"{q_error(truth, sums.mean):.3g} {'under' if sums.mean < truth else 'over'}"
-
-
-def _timed(draw: partial[Sums]) -> tuple[Sums, float]:
-    begin = time.perf_counter()
-    found = draw()
-    return found, time.perf_counter() - begin
 
 
 def _spend(sampler: Sampler, seconds: float) -> Sums:

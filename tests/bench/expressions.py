@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from typing import Any
 from unittest.mock import patch
 
@@ -19,6 +18,7 @@ import pyarrow as pa
 from qengine import Graph
 from qengine.exec.common.expressions import compiler
 from qengine.plan import expr as x
+from tests.bench.timing import timed
 
 FAMILIES = {
     "numbers": "a.i + 1; a.f * a.i; a.i % 7; round(a.f); round(a.f, 1); log(abs(a.i) + 1); sin(a.f); atan2(a.f, a.i); "
@@ -56,12 +56,9 @@ def graph_of(rows: int) -> Graph:
 
 def measured(graph: Graph, text: str, turns: int) -> tuple[float, Any]:
     """Return nanoseconds a row, and the rows."""
-    taken = []
-    for _ in range(turns):
-        begin = time.process_time()
-        table = graph.query(text).to_arrow()
-        taken.append(time.process_time() - begin)
-    return min(taken) / table.num_rows * 1e9, table
+    taken = [timed(lambda: graph.query(text).to_arrow()) for _ in range(turns)]
+    table = taken[-1][1]
+    return min(spent for spent, _ in taken) / table.num_rows * 1e9, table
 
 
 def main() -> int:

@@ -10,15 +10,15 @@ import argparse
 import json
 import random
 import tempfile
-import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from qengine import Graph
+from tests.bench.timing import least, seconds
 
 LOADERS: dict[str, Callable[[Path], Graph]] = {
     "parquet": Graph.from_parquet,
@@ -43,9 +43,9 @@ def main() -> None:
         print("\n| file of another program | MB | in, k elements/s |\n|---|---|---|")
         for name, load in foreign(graph, Path(scratch)):
             path, loader = load
-            least = min(seconds(lambda path=path, loader=loader: loader(path)) for _ in range(options.repeat))  # type: ignore[misc]
+            took = least(partial(loader, path), options.repeat)
             elements = graph.node_count + graph.relationship_count
-            print(f"| {name} | {path.stat().st_size / 1e6:.1f} | {elements / least / 1e3:,.0f} |", flush=True)
+            print(f"| {name} | {path.stat().st_size / 1e6:.1f} | {elements / took / 1e3:,.0f} |", flush=True)
         print("\n| script | MB | MB/s | k statements/s |\n|---|---|---|---|")
         for name, make in SCRIPTS.items():
             print(run(name, list(make(options.nodes)), Path(scratch), options.repeat), flush=True)
@@ -73,8 +73,8 @@ def exported(graph: Graph, folder: Path, format: str, repeat: int) -> str:
     out, back = [], []
     for turn in range(repeat):
         path = folder / f"{format}{turn}"
-        out.append(seconds(lambda path=path: graph.export(path, format)))  # type: ignore[misc]
-        back.append(seconds(lambda path=path: LOADERS[format](path)))  # type: ignore[misc]
+        out.append(seconds(partial(graph.export, path, format)))
+        back.append(seconds(partial(LOADERS[format], path)))
     files = list(path.iterdir()) if path.is_dir() else [path]
     size = sum(each.stat().st_size for each in files) / 1e6
     speeds = f"{elements / min(out) / 1e3:,.0f} | {elements / min(back) / 1e3:,.0f} | {size / min(back):.1f}"
@@ -112,16 +112,9 @@ def run(name: str, statements: list[str], folder: Path, repeat: int) -> str:
     """Return a line of the table of scripts."""
     path = folder / "script.cypher"
     path.write_text(";\n".join(statements) + ";\n", encoding="utf-8")
-    least = min(seconds(lambda: Graph.from_cypher(path)) for _ in range(repeat))
+    took = least(lambda: Graph.from_cypher(path), repeat)
     size = path.stat().st_size / 1e6
-    return f"| {name} | {size:.1f} | {size / least:.1f} | {len(statements) / least / 1e3:,.0f} |"
-
-
-def seconds(work: Callable[[], Any]) -> float:
-    """Return the processor time of a piece of work."""
-    begin = time.process_time()
-    work()
-    return time.process_time() - begin
+    return f"| {name} | {size:.1f} | {size / took:.1f} | {len(statements) / took / 1e3:,.0f} |"
 
 
 def _created(count: int) -> Iterator[str]:

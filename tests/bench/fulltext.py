@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import argparse
 import random
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from qengine import Graph
+from tests.bench.timing import least
 
 QUERIES = {
     "a rare word": "{rare}",
@@ -44,16 +43,6 @@ def texts(count: int) -> tuple[list[str], Any]:
     return words, pa.compute.binary_join(lists, " ")
 
 
-def least(do: Callable[[], Any], times: int) -> float:
-    """Return the least processor time of some runs, in milliseconds."""
-    found = []
-    for _ in range(times):
-        begin = time.process_time()
-        do()
-        found.append(time.process_time() - begin)
-    return 1000 * min(found)
-
-
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser()
@@ -69,12 +58,12 @@ def main() -> None:
         return graph.query(text, {"q": query.format(**named)}).fetchall()
 
     print(f"| {count:,} texts, {column.nbytes / 1e6:.0f} MB | ms |\n|---|---|")
-    print(f"| made | {least(lambda: find('{rare}'), 1):,.0f} |")
+    print(f"| made | {1e3 * least(lambda: find('{rare}'), 1):,.0f} |")
     print(f"| its size, MB | {graph._store.kept.nbytes / 1e6:.0f} |")
     for name, query in QUERIES.items():
-        print(f"| {name} | {least(lambda query=query: find(query), 5):,.1f} |")  # type: ignore[misc]
+        print(f"| {name} | {1e3 * least(lambda query=query: find(query), 5):,.1f} |")  # type: ignore[misc]
     graph.query("MATCH (n:T {k: 1}) SET n.x = 'other'").fetchall()
-    print(f"| the first search after a commit | {least(lambda: find('{rare}'), 1):,.1f} |")
+    print(f"| the first search after a commit | {1e3 * least(lambda: find('{rare}'), 1):,.1f} |")
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.forms import Lists, index
 from qengine.storage.pcsr_build import build_type
 from qengine.testing import generate
+from tests.bench.timing import least, timed
 
 RUNS = 5
 ARRAYS = ("offsets", "keys", "groups", "neighbours")
@@ -35,12 +36,7 @@ ARRAYS = ("offsets", "keys", "groups", "neighbours")
 
 def best(work: Callable[[], Any]) -> float:
     """Return the milliseconds of the quickest of some runs."""
-    times = []
-    for _ in range(RUNS):
-        begin = time.perf_counter()
-        work()
-        times.append(1e3 * (time.perf_counter() - begin))
-    return min(times)
+    return 1e3 * least(work, RUNS, time.perf_counter)
 
 
 def copied(run: DeviceRun, lists: Adjacency) -> None:
@@ -60,9 +56,8 @@ def lists(run: DeviceRun, scale: int) -> bool:
     """Print a row for each form; tell whether all arrays are right."""
     start, end = generate.to_csr(generate.rmat(scale, 16, 42)).edges()
     start, end = start.astype(np.uint32), end.astype(np.uint32)
-    begin = time.perf_counter()
-    built = build_type(start, end, undirected=True).adjacencies
-    host = time.perf_counter() - begin
+    host, made = timed(lambda: build_type(start, end, undirected=True), time.perf_counter)
+    built = made.adjacencies
     out, both = built[Direction.OUT], built[Direction.BOTH]
     vertices, begins, ends = both.rows()
     as_lists = Lists(vertices, np.append(begins, ends[-1:]), both.neighbours, None)

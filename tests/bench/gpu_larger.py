@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from qengine.exec.gpu import paged
 from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.memory import QueryMemory
 from tests.bench import gpu_graphs
+from tests.bench.timing import least
 
 QUERIES = {
     "triangle": "MATCH (a)--(b)--(c)--(a) RETURN count(*)",
@@ -171,12 +173,8 @@ def link_bytes() -> float:
     """Return how many bytes a second the link moves to the device."""
     cp, n_bytes = cupy(), 1 << 30
     pinned, to = cp.cuda.alloc_pinned_memory(n_bytes), cp.empty(n_bytes, np.uint8)
-    best = 1e9
-    for _ in range(3):
-        begin = time.perf_counter()
-        cp.cuda.runtime.memcpy(to.data.ptr, pinned.ptr, n_bytes, 1)
-        best = min(best, time.perf_counter() - begin)
-    return float(n_bytes / best)
+    copy = partial(cp.cuda.runtime.memcpy, to.data.ptr, pinned.ptr, n_bytes, 1)
+    return n_bytes / least(copy, 3, time.perf_counter)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from qengine.plan.logical import Unit
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Search, Source, VertexLevel
 from qengine.testing import generate
+from tests.bench.timing import least, timed
 
 SMALL_PIECES = 1 << 24
 WHOLE_ROWS = 1 << 20
@@ -58,11 +60,8 @@ class CountingTwice(Extension):
 
 def show(what: str, run: Callable[[], int], times: int = 3, bytes_a_row: int = 0) -> None:
     """Print how fast rows come, the best of a few runs."""
-    best, n = np.inf, 0
-    for _ in range(times):
-        begin = time.perf_counter()
-        n = run()
-        best = min(best, time.perf_counter() - begin)
+    found = [timed(run, time.perf_counter) for _ in range(times)]
+    best, n = min(found)
     link = f" | {bytes_a_row * n / best / 1e9:.1f}" if bytes_a_row else " | "
     print(f"| {what} | {n:,} | {best * 1e3:.1f} | {n / best / 1e9:.2f}{link} |", flush=True)
 
@@ -106,11 +105,8 @@ def main() -> None:
         2,
     )
     host, device = cupy().cuda.alloc_pinned_memory(1 << 30), cupy().empty(1 << 30, np.uint8)
-    for _ in range(2):
-        begin = time.perf_counter()
-        cupy().cuda.runtime.memcpy(host.ptr, device.data.ptr, 1 << 30, 2)
-        seconds = time.perf_counter() - begin
-    print(f"A pinned copy to the host: {(1 << 30) / seconds / 1e9:.1f} GB/s")
+    copy = partial(cupy().cuda.runtime.memcpy, host.ptr, device.data.ptr, 1 << 30, 2)
+    print(f"A pinned copy to the host: {(1 << 30) / least(copy, 2, time.perf_counter) / 1e9:.1f} GB/s")
 
 
 if __name__ == "__main__":

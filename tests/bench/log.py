@@ -22,6 +22,7 @@ from qengine.storage.states import Commit, NodeState
 from qengine.write.encoding import decode, encode
 from qengine.write.folder import open_for_reading, open_for_writing
 from qengine.write.log import Durability
+from tests.bench.timing import Clock, seconds
 
 
 def main() -> None:
@@ -77,9 +78,6 @@ def made(nodes: int) -> Commit:
     return Commit(states, {}, nodes, 0)
 
 
-Clock = Callable[[], float]
-
-
 def raw(path: Path, data: bytes, count: int, clock: Clock) -> float:
     """Append and sync without the log: what the disk gives."""
     with open(path, "ab", buffering=0) as file:
@@ -116,12 +114,6 @@ def replay(path: Path) -> None:
 def times(count: int, work: Callable[[], object]) -> None:
     for _ in range(count):
         work()
-
-
-def seconds(work: Callable[[], object], clock: Callable[[], float]) -> float:
-    begin = clock()
-    work()
-    return clock() - begin
 
 
 if __name__ == "__main__":

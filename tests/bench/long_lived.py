@@ -12,11 +12,11 @@ import argparse
 import random
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import qengine
+from tests.bench.timing import seconds
 
 READS = {
     "two steps, counted": "MATCH (a:P)-[:R]->(b)-[:R]->(c) WHERE a.v < 5 RETURN count(*)",
@@ -97,12 +97,6 @@ def compare(graph: qengine.Graph, repeat: int) -> None:
 def resident() -> int:
     """Return the process's resident memory in MiB."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 >> 20
-
-
-def seconds(work: Callable[[], object]) -> float:
-    begin = time.process_time()
-    work()
-    return time.process_time() - begin
 
 
 if __name__ == "__main__":

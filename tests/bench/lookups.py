@@ -11,6 +11,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -21,12 +22,14 @@ import pyarrow.parquet as pq
 
 import qengine
 from qengine._frozen import frozen
+from tests.bench.timing import seconds
 
 Rows = list[tuple[Any, ...]]
 Ask = Callable[[str, dict[str, Any]], Rows]
 
 _DEGREE = 3  # relationships a node
 _SCANS = 20  # executions after which all indexes are there
+_clocked = partial(seconds, clock=time.perf_counter)
 
 
 @frozen
@@ -126,10 +129,10 @@ def _texts(graph: qengine.Graph, size: int, repeat: int) -> None:
     rng = np.random.default_rng(3)
     values = rng.choice(size, repeat, replace=False).tolist()
     graph.query(text.format(values[0])).fetchall()
-    seen = median(_seconds(lambda: graph.query(text.format(values[0])).fetchall()) for _ in values)
-    unseen = median(_seconds(lambda v=v: graph.query(text.format(v)).fetchall()) for v in values[1:])
+    seen = median(_clocked(lambda: graph.query(text.format(values[0])).fetchall()) for _ in values)
+    unseen = median(_clocked(lambda v=v: graph.query(text.format(v)).fetchall()) for v in values[1:])
     fresh = [f"MATCH (n{k}:P {{id: {v}}}) RETURN n{k}.name" for k, v in enumerate(values)]
-    planned = median(_seconds(lambda each=each: graph.query(each).fetchall()) for each in fresh)
+    planned = median(_clocked(lambda each=each: graph.query(each).fetchall()) for each in fresh)
     print(
         f"\nkey, from a text seen before {1e6 * seen:,.0f}, from one that differs in its literal {1e6 * unseen:,.0f}, "
         f"from one that is planned {1e6 * planned:,.0f}",
@@ -139,20 +142,14 @@ def _texts(graph: qengine.Graph, size: int, repeat: int) -> None:
 
 def _first(ask: Ask, text: str, params: dict[str, Any]) -> list[float]:
     """Return the seconds of the first execution, and of the longest after it: where an index is made, that one."""
-    seconds = [_seconds(lambda: ask(text, params)) for _ in range(_SCANS)]
-    return [seconds[0], max(seconds[1:])]
+    first, *others = [_clocked(lambda: ask(text, params)) for _ in range(_SCANS)]
+    return [first, max(others)]
 
 
 def _median(ask: Ask, text: str, drawn: Sequence[dict[str, Any]]) -> float:
     """Return the median time; of fewer executions where one takes long."""
-    slow = _seconds(lambda: ask(text, drawn[0])) > 0.01
-    return median(_seconds(lambda one=one: ask(text, one)) for one in (drawn[: len(drawn) // 10] if slow else drawn))
-
-
-def _seconds(work: Callable[..., Any]) -> float:
-    begin = time.perf_counter()
-    work()
-    return time.perf_counter() - begin
+    slow = _clocked(lambda: ask(text, drawn[0])) > 0.01
+    return median(_clocked(lambda one=one: ask(text, one)) for one in (drawn[: len(drawn) // 10] if slow else drawn))
 
 
 def _tables(size: int) -> tuple[pa.Table, pa.Table]:

@@ -9,9 +9,7 @@ import argparse
 import os
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +18,7 @@ import qengine
 from qengine._limits import limited_by
 from qengine.exec.context import ExecutionContext
 from qengine.storage import GraphStore, open_saved
+from tests.bench.timing import least, seconds
 
 
 def main() -> None:
@@ -31,7 +30,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "graph"
         _graph(options.nodes, options.relationships).save(path)
-        opened = min(_seconds(lambda: open_saved(path), time.perf_counter) for _ in range(options.repeat))
+        opened = least(lambda: open_saved(path), options.repeat, time.perf_counter)
         print(f"opening {sum(one.stat().st_size for one in path.rglob('*.*')) / 1e6:,.0f} MB: {1000 * opened:.1f} ms\n")
         print("| array | MB | GB/s a core |")
         print("| --- | --- | --- |")
@@ -60,19 +59,13 @@ def _checked(store: GraphStore) -> list[tuple[str, int, float]]:
     with limited_by(ExecutionContext(threads=1)):
         for edge_type, by_way in zip(store.types, store._adjacencies, strict=True):
             for way, lists in by_way.items():
-                seconds = _seconds(lambda lists=lists: lists.neighbours, time.process_time)
+                took = seconds(lambda lists=lists: lists.neighbours)
                 ids = "without" if lists.edge_ids is None else "with"
-                found.append((f"{edge_type.name}, {way.value}, {ids} relationship ids", lists.nbytes, seconds))
+                found.append((f"{edge_type.name}, {way.value}, {ids} relationship ids", lists.nbytes, took))
         for column in store._all_columns():
-            seconds = _seconds(lambda column=column: column.array, time.process_time)
-            found.append((f"property, {column.arrow_type}", column.nbytes, seconds))
+            took = seconds(lambda column=column: column.array)
+            found.append((f"property, {column.arrow_type}", column.nbytes, took))
     return found
-
-
-def _seconds(work: Callable[..., Any], clock: Callable[[], float]) -> float:
-    begin = clock()
-    work()
-    return clock() - begin
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ least and the most of some runs. The limit is what copying the bytes takes that 
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,7 @@ from qengine.storage import GraphStore
 from qengine.storage.assemble import NodeBlock, RelationshipBlock, assemble
 from qengine.storage.states import Commit, NodeState, RelationshipState
 from qengine.storage.successor import successor
+from tests.bench.timing import seconds, timed
 
 
 def main() -> None:
@@ -32,11 +33,9 @@ def main() -> None:
         times: list[tuple[float, float]] = []
         size = 0
         for _ in range(options.repeat):
-            begin = time.process_time()
-            new = successor(store, commit)
-            middle = time.process_time()
-            size = read_all(new, store)
-            times.append((middle - begin, time.process_time() - middle))
+            making, new = timed(partial(successor, store, commit))
+            reading, size = timed(partial(read_all, new, store))
+            times.append((making, reading))
         ranges = (f"{min(each) * 1e3:,.1f} to {max(each) * 1e3:,.1f}" for each in zip(*times, strict=True))
         copied = min(copying(size) for _ in range(options.repeat))
         print(f"| {name} | {' | '.join(ranges)} | {size / 1e6:,.1f} | {copied * 1e3:,.1f} |", flush=True)
@@ -112,9 +111,7 @@ def read_all(new: GraphStore, old: GraphStore) -> int:
 def copying(size: int) -> float:
     """Return the seconds that it takes to copy so many bytes to fresh memory."""
     given = np.ones(size, np.uint8)
-    begin = time.process_time()
-    given.copy()
-    return time.process_time() - begin
+    return seconds(given.copy)
 
 
 if __name__ == "__main__":

@@ -69,13 +69,13 @@ def test_of_a_type_its_own_vertices_alone_are_looked_at(monkeypatch):
     """Of many types each has few relationships."""
     edges = [{"type": f"T{k % 40}", "start": k % 97, "end": k % 89} for k in range(400)]
     store = from_records([{"labels": ["A", f"B{k % 20}"]} for k in range(2000)], edges)
-    seen, falling = [], statistics._falling
+    seen, falling = [], statistics.falling
 
     def counted(degrees, factors):
         seen.append(len(degrees))
         return falling(degrees, factors)
 
-    monkeypatch.setattr(statistics, "_falling", counted)
+    monkeypatch.setattr(statistics, "falling", counted)
     found = [store.edge_statistics(None, f"T{k}", "B1") for k in range(40)]
     assert sum(each.edges for each in found) == len(matches(store, None, None, "B1"))
     assert seen and max(seen) <= 10

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import signal
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from multiprocessing.connection import Connection
@@ -23,6 +22,7 @@ from qengine.cluster.hypercube.cells import CellAnswer, CellWork, MergeAnswer, M
 from qengine.cluster.hypercube.dealing import Dealer, Parcel
 from qengine.cluster.hypercube.exchange import Scan
 from qengine.cluster.hypercube.sources import Source, Spread, look, pieces, rows_of
+from qengine.cluster.worker import answer_tasks
 from qengine.errors import InternalError, QengineError
 
 _PIECES = 2
@@ -172,11 +172,5 @@ def answer(task: bytes) -> bytes:
 
 
 def serve(connection: Connection, _: str) -> None:
-    """Answer the tasks that come by a connection until it is closed: what a worker process does."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal's Ctrl-C who asked tells, by killing
-    while True:
-        try:
-            task = connection.recv_bytes()
-        except (EOFError, OSError):
-            return
-        connection.send_bytes(answer(task))
+    """Do what a worker process of tables does."""
+    answer_tasks(connection, answer)

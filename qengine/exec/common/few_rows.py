@@ -23,7 +23,7 @@ from qengine.exec.common.access import indexed_nodes
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.columns import Column, NodeColumn, RelationshipColumn
 from qengine.exec.common.expressions.compiler import compile_expression
-from qengine.exec.common.lists_read import parts_read, stored_ways, type_indices
+from qengine.exec.common.lists_read import parts_read, type_indices
 from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.common.operators.limit import count_of
 from qengine.exec.common.results import ResultRows
@@ -327,10 +327,10 @@ class _Interpreter:
     def _between(self, level: EdgeLevel, start: int, end: int) -> Iterator[int]:
         """Yield the relationships of a level, by global id, that lead from one vertex to another."""
         for index in type_indices(self.store, level.types):
-            base = self.store.types[index].base
-            for way in stored_ways(self.store, index, level.direction)[: 1 if start == end else 2]:
+            info = self.store.types[index]
+            for way in level.direction.stored(info.undirected)[: 1 if start == end else 2]:
                 for place in self._places(index, way, start, end):
-                    found = base + self._local(index, way, place, start, end)
+                    found = info.base + self._local(index, way, place, start, end)
                     if way is not Direction.BOTH:
                         ends = (start, end) if way is Direction.OUT else (end, start)
                         self.environment.note_relationship(found, (index, *ends))

@@ -36,13 +36,6 @@ def type_indices(store: ExecView, names: tuple[str, ...]) -> Sequence[int]:
     return [index for index in found if index is not None]
 
 
-def stored_ways(store: ExecView, index: int, direction: Direction) -> tuple[Direction, ...]:
-    """Return the stored directions of a type that a pattern's direction stands for."""
-    if store.types[index].undirected:
-        return (Direction.BOTH,)
-    return (Direction.OUT, Direction.IN) if direction is Direction.BOTH else (direction,)
-
-
 def parts_read(store: ExecView, names: tuple[str, ...], direction: Direction) -> tuple[Part, ...]:
     """Return the lists that lead from a vertex to the neighbours that a pattern's relationship joins it with."""
     return lists_read(store, names, direction).parts
@@ -64,5 +57,5 @@ def _found(store: ExecView, indices: Sequence[int], direction: Direction) -> Lis
     flags = _REPEATS if any(info.parallel for info in infos) else 0
     flags |= _LOOPS if any(info.loops for info in infos) else 0
     flags |= _SYMMETRIC if all(info.undirected or direction is Direction.BOTH for info in infos) else 0
-    parts = [(index, way) for index in indices for way in stored_ways(store, index, direction)]
+    parts = [(index, way) for index in indices for way in direction.stored(store.types[index].undirected)]
     return ListsRead(tuple(parts), flags)

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from threading import Lock
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from qengine._beside import Beside
 from qengine._frozen import frozen
 from qengine.exec.common.lists_read import Part, parts_read, type_indices
 from qengine.exec.common.operator_cache import PerOperatorCache
@@ -50,8 +50,8 @@ _NONE = ReadTogether(0, 0, frozenset())
 
 _read: PerOperatorCache[ReadTogether] = PerOperatorCache()
 
-_taken: WeakKeyDictionary[ExecView, dict[frozenset[tuple[Part, ...]], float]] = WeakKeyDictionary()
-"""Seconds that was taken by what read the same lists one by one."""
+_taken: Beside[float] = Beside()
+"""By lists: the seconds that was taken by what read them one by one."""
 _lock = Lock()
 
 
@@ -65,7 +65,7 @@ def is_due(store: ExecView, lists: ReadTogether, room: float, roots: int = 0) ->
     return (
         _fits(store, lists.entries)
         and MERGING * lists.entries <= room
-        and _taken.get(store, {}).get(lists.of, 0.0) + roots * lists.most * _LOOK_UP > _MERGE * lists.entries
+        and _taken.of(store).get(lists.of, 0.0) + roots * lists.most * _LOOK_UP > _MERGE * lists.entries
     )
 
 
@@ -73,7 +73,7 @@ def note(store: ExecView, lists: ReadTogether, seconds: float) -> None:
     """Remember how long was taken by what read such lists one by one."""
     if lists.of:
         with _lock:
-            taken = _taken.setdefault(store, {})
+            taken = _taken.of(store)
             taken[lists.of] = taken.get(lists.of, 0.0) + seconds
 
 

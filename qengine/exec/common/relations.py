@@ -170,13 +170,10 @@ class Relations:
         for index in self.indices(relation):
             info = self.store.types[index]
             both = relation.direction is Direction.BOTH
-            if info.undirected:
-                ways: tuple[Direction, ...] = (Direction.BOTH,)
-            else:
-                ways = (Direction.OUT, Direction.IN) if both else (relation.direction,)
             symmetric = symmetric and (info.undirected or both)
             mask = self.admitted(relation, index)
             out = self.store.adjacency(index, Direction.OUT).as_struct()
+            ways = relation.direction.stored(info.undirected)
             for way in ways:
                 lists = self.store.adjacency(index, way)
                 struct = lists.as_struct()

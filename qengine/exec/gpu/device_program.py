@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from qengine.exec.view import ExecView
 from qengine.plan.elimination import Matrix
 from qengine.plan.kernels import kernel
-from qengine.plan.pattern import Direction
 from qengine.plan.physical import Eliminate
 from qengine.plan.schedule import Among, Call, KernelCall, Schedule
 
@@ -52,7 +51,7 @@ class OperatorFacts:
             for relation in step.relations
             for name in relation.types
             if (index := store.type_index(name)) is not None
-            for direction in stored_directions(store, index, relation.direction)
+            for direction in relation.direction.stored(store.types[index].undirected)
         }
         return sum(each.nbytes - (0 if each.edge_ids is None else each.edge_ids.nbytes) for each in lists.values())
 
@@ -60,10 +59,3 @@ class OperatorFacts:
         """Return how many sums of products are found over vertices."""
         dots = (call for call in self.calls if isinstance(call, KernelCall) and call.kernel == "dot")
         return sum(len(call.places) for call in dots)
-
-
-def stored_directions(store: ExecView, index: int, direction: Direction) -> tuple[Direction, ...]:
-    """Return the directions in which a type's lists are stored that one in ``direction`` is made of."""
-    if store.types[index].undirected:
-        return (Direction.BOTH,)
-    return (Direction.OUT, Direction.IN) if direction is Direction.BOTH else (direction,)

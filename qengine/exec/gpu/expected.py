@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from qengine.exec.gpu.count import use_of
-from qengine.exec.gpu.device_program import OperatorFacts, stored_directions
+from qengine.exec.gpu.device_program import OperatorFacts
 from qengine.exec.gpu.placement import Use, placement, scratch_bytes
 from qengine.exec.view import ExecView
 from qengine.plan.pattern import Direction
@@ -69,5 +69,5 @@ def _lists_of(store: ExecView, search: Search) -> Iterator[tuple[int, Direction]
         for source in (level,) if isinstance(level, EdgeLevel) else level.sources:
             for name in source.types or tuple(info.name for info in store.types):
                 if (index := store.type_index(name)) is not None:
-                    for direction in stored_directions(store, index, source.direction):
+                    for direction in source.direction.stored(store.types[index].undirected):
                         yield index, direction

@@ -124,7 +124,7 @@ class WalkSpace:
         self.vertex_count: int = store.vertex_count
         self.through = through
         self.store = store
-        steps = [(index, step) for index in types for step in _steps(store.types[index].undirected, direction)]
+        steps = [(index, step) for index in types for step in direction.stored(store.types[index].undirected)]
         self.two_way = direction is Direction.BOTH or any(store.types[index].undirected for index in types)
         self.unmerged: tuple[WalkLists, ...] = ()
         self.forward: ctypes.Array[ctypes.Structure]
@@ -178,13 +178,6 @@ class WalkSpace:
             (_Layer * 1)(_Layer(lists=own.struct, out=forward.struct, is_out=own is forward))
             for own in (forward, backward)
         )
-
-
-def _steps(undirected: bool, direction: Direction) -> tuple[Direction, ...]:
-    """Return the stored directions whose union is a direction."""
-    if undirected:
-        return (Direction.BOTH,)
-    return (Direction.OUT, Direction.IN) if direction is Direction.BOTH else (direction,)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from qengine.optimizer.search_levels import as_filter
 from qengine.optimizer.symmetry import Symmetry
 from qengine.optimizer.target import is_for_gpu
 from qengine.plan.device_cost import device_search_cost
+from qengine.plan.elimination_text import milliseconds
 from qengine.plan.expr import Expr, Literal, Variable
 from qengine.plan.logical import Argument, Operator, Project, Unit
 from qengine.plan.physical import Eliminate, FewOrMany, HashJoin, Level, Search, check_levels
@@ -197,9 +198,9 @@ class MatchSearches(MatchStrategies):
             reason = "as hinted"
         elif first.device == "gpu":
             instead = device_search_cost(search.shapes, searched, search.on_gpu)
-            reason = f"on the GPU only: ~{_ms(first.cost)} instead of {_ms(instead)} by search"
+            reason = f"on the GPU only: ~{milliseconds(first.cost)} instead of {milliseconds(instead)} by search"
         else:
-            reason = f"~{_ms(first.cost)} instead of {_ms(searched)} by search"
+            reason = f"~{milliseconds(first.cost)} instead of {milliseconds(searched)} by search"
         plain, alone = replace(search, input=Unit()), request.eliminated_alone
         found_by = found.steps, found.terms, found.searches
         return Eliminate(self.root, plain, *found_by, outputs, found.schedules, reason, alone)
@@ -305,10 +306,6 @@ class MatchSearches(MatchStrategies):
         own = PostFilters(conditions=list(side.conditions))
         self._search(list(side.names), list(side.edges), side.difference, own, needed, final)
         return own.general
-
-
-def _ms(nanoseconds: float) -> str:
-    return f"{nanoseconds / 1e6:,.3g} ms"
 
 
 def _images(symmetry: Symmetry, emit: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:

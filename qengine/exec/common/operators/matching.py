@@ -12,7 +12,7 @@ from qengine._frozen import replace
 from qengine.errors import OutOfMemory, ResourceError
 from qengine.exec.common.batch import BATCH_ROWS, LONG_ROWS, Batch
 from qengine.exec.common.batch_parts import pieces, repeated_pieces
-from qengine.exec.common.columns import Column, NodeColumn, RelationshipColumn, count_column, vertex_ids
+from qengine.exec.common.columns import Column, NodeColumn, RelationshipColumn, count_column, numbers_from, vertex_ids
 from qengine.exec.common.grouping import Groups, by_code, group_rows
 from qengine.exec.common.operators.stage import ROW, Build, Stage
 from qengine.exec.common.vertex_scan import counted_vertices, scanned_level, scanned_vertices
@@ -126,10 +126,9 @@ def _for_equal_rows(chunks: Iterator[SearchChunk], groups: Groups) -> Iterator[S
     for found in chunks:
         times = sizes[found.row]
         alike = np.repeat(np.arange(len(times)), times)
-        places = np.arange(len(alike)) - np.repeat(np.cumsum(times) - times, times)
         yield replace(
             found,
-            row=order[begins[found.row][alike] + places],
+            row=order[numbers_from(begins[found.row], times)],
             columns={name: column[alike] for name, column in found.columns.items()},
             count=None if found.count is None else found.count[alike],
         )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from qengine.exec.common.batch import Batch
-from qengine.exec.common.columns import BoolArray, IntArray, NodeColumn
+from qengine.exec.common.columns import BoolArray, IntArray, NodeColumn, numbers_from
 from qengine.exec.common.operators.stage import Build, numbered, rows_of
 from qengine.plan import physical
 from qengine.plan.pattern import PathMode
@@ -213,9 +213,7 @@ class Extension(NamedTuple):
     @staticmethod
     def every(begin: IntArray, count: IntArray) -> Extension:
         """Return all ways that begin where walks have come to, as ``Ways.of`` says."""
-        parents = np.repeat(np.arange(len(count)), count)
-        before = np.cumsum(count) - count
-        return Extension(parents, np.arange(len(parents)) + np.repeat(begin - before, count))
+        return Extension(np.repeat(np.arange(len(count)), count), numbers_from(begin, count))
 
     def where(self, kept: BoolArray) -> Extension:
         """Return those for which ``kept`` is true."""
