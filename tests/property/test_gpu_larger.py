@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,43 @@ def test_shares_of_the_roots_add_up_whatever_is_copied(
     text = f"{QUERIES[name]} // shares"
     assert value(graph, text, "gpu") == value(graph, text, "cpu")
     assert sum(each[0] > 0 for each in parts) == len(PARTS)
+
+
+SQUARES = (
+    QUERIES["square"],
+    "MATCH REPEATABLE ELEMENTS (a)--(b)--(c)--(d)--(a) RETURN count(*)",
+    "MATCH DIFFERENT NODES (a)--(b)--(c)--(d)--(a) RETURN count(*)",
+    "MATCH (a)--(b)--(c)--(d)--(a) WHERE id(a) IN [0, 3, 9, 21, 60, 99, 201] RETURN count(*)",
+)
+
+
+@pytest.mark.parametrize("tile", [8, 24, 96])
+def test_lists_of_columns_go_on_from_tile_to_tile(larger: Graph, tile: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Roots with more members than threads and with fewer, tiles before and behind a root, several pieces of a root."""
+
+    def launches(device: Any, span: int) -> dict[str, Any]:
+        found = count_policy.wedge_launches(device, span)
+        for name in ("light", "middle"):
+            found[name] = replace(found[name], values={**found[name].values, "most": 0})
+        for name in ("packed", "wide"):
+            found[name] = replace(found[name], threads=32, values={"tile": tile, "tiles": -(-span // tile)})
+        return found
+
+    cut, tiled = list_pieces.segments, []
+    original = count_kernels.ShapeCounter._add
+
+    def add(counter: Any, family: str, name: str, launch: Any, task: Any, **kwargs: Any) -> None:
+        tiled.append((name, int(task["tiles"])))
+        original(counter, family, name, launch, task, **kwargs)
+
+    monkeypatch.setattr(count_columns, "segments", lambda sizes, _: cut(sizes, int(sizes.sum()) // 2))
+    monkeypatch.setattr(count_columns, "wedge_launches", launches)
+    monkeypatch.setattr(count_kernels, "wedge_launches", launches)
+    monkeypatch.setattr(count_kernels.ShapeCounter, "_add", add)
+    for query in SQUARES:
+        text = f"{query} // {tile}"
+        assert value(larger, text, "gpu") == value(larger, text, "cpu"), query
+    assert {name for name, _ in tiled} == {"count_wedges_tiled"} and max(n for _, n in tiled) > 1
 
 
 @pytest.mark.parametrize("is_one", [True, False])

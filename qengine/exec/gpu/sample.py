@@ -39,8 +39,8 @@ _WORTH_ORDERING = 1 << 21
 
 _ORDERED_AT_ONCE = 1 << 22
 _FAR_AT_ONCE, _WINDOW_BITS = 1 << 28, 25
-"""Of the host's memory so many bytes are read at random at the link's rate, 400 million lines of 128 bytes a second on an
-H200; 68 million of 2 GB, for want of translated addresses. Windows of 2**25 entries are half of that.
+"""Of the host's memory so many bytes are read at random at the link's rate, 400 million lines of 128 bytes a second on
+an H200; 68 million of 2 GB, for want of translated addresses. Windows of 2**25 entries are half of that.
 """
 
 _HEAVY_SHARE = 64
@@ -55,8 +55,8 @@ class SampledSpace:
     """What is sampled, on the device, and the kernels that know it.
 
     ``arguments``: the first of the kernels, before the job. ``keep``: what they point to. ``preface``: code of an
-    estimator, which stands before the kernels'. ``far_bytes``: of lists that lie in the host's memory. ``second``: which
-    of the plan's lists are read of second vertices; None: none are.
+    estimator, which stands before the kernels'. ``far_bytes``: of lists that lie in the host's memory. ``second``:
+    which of the plan's lists are read of second vertices; None: none are.
     """
 
     family: str
