@@ -367,10 +367,10 @@ class ShapeCounter:
     def packed(self, view: DeviceView, n_slices: int) -> tuple[DeviceView, int]:
         """Return a copy of a view with slices of its first vertices, and where the lists of the others begin.
 
-        The first ones may have rows of bits. The fronts of where lists begin, and of lists, lie on the device, as far as
-        there is room: the less their ids, the more often they are read. Half of a list, or less, is in a slice of
-        lesser ids. There must be less than 2**32 members. What is read at random over the link waits for addresses to be
-        translated: so a vertex takes 4 bytes there rather than a slice of 16, and most find room on the device.
+        The first ones may have rows of bits. The fronts of where lists begin, and of lists, lie on the device, as far
+        as there is room: the less their ids, the more often they are read. Half of a list, or less, is in a slice of
+        lesser ids. There must be less than 2**32 members. What is read at random over the link waits for addresses to
+        be translated: so a vertex takes 4 bytes there rather than a slice of 16, and most find room on the device.
         """
         run = self.run
         end, slices = self.read_slices(view)
