@@ -167,9 +167,10 @@ KERNELS = {
     "predicates": ("predicate_holds", "predicate_bits", "predicate_counts", "predicate_places"),
     "reach": ("reach_start", "reach", "reach_forget", "reach_found", "reach_count"),
     "row_numbers": ("row_numbers",),
-    "sample": ("sample_wanderjoin", "sample_alley", "sample_guided", "sample_roots"),
+    "sample": ("sample_walks",),
+    "sample_order": ("sample_roots", "sample_windows"),
     "sampled_neighbours": ("sampled_counts", "sampled_neighbours"),
-    "sample_packed": ("sample_wanderjoin", "sample_alley", "sample_guided"),
+    "sample_packed": ("sample_walks",),
     "signature": ("signature_build",),
 }  # fmt: skip
 """The families and their kernels."""
@@ -193,6 +194,7 @@ PASSES = frozenset({
     "pcsr_starts", "pcsr_unpack", "signature_build", "triangle_ends", "triangle_link_places",
     "predicate_bits", "predicate_counts", "predicate_holds", "predicate_places",
     "reach_count", "reach_forget", "reach_found", "reach_start", "row_numbers", "sample_roots",
+    "sample_windows",
     "sampled_counts", "sampled_neighbours",
     "links_sizes", "local_rows", "pair_ends", "pair_rows", "triangle_roots", "triangle_rows", "triangle_sides",
     "vector_weights",
@@ -205,9 +207,9 @@ SHAPES = {"count_cliques", "count_edges", "count_houses", "count_stars", "count_
 
 @functools.cache
 def library(family: str, macros: tuple[tuple[str, int | str], ...], preface: str) -> ctypes.CDLL:
-    """Compile a family for the host; after a preface only the kernels of a user's estimator."""
+    """Compile a family for the host."""
     other = OF_BLOCKS if ("QE_TEAM_WARP", 1) in macros else OF_WARPS
-    kernels = ("sample_own",) if "Estimator" in preface else [k for k in KERNELS[family] if k not in other]
+    kernels = [k for k in KERNELS[family] if k not in other]
     source = source_path(family)
     lines = [
         '#include "on_host.h"',

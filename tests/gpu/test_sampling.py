@@ -58,7 +58,7 @@ def test_the_device_draws_the_hosts_samples(store: Any, search: Search, streamin
     both = ((resolved, resolved.plan.ctypes.data, None), (candidates.resolved(), candidates.plan, candidates))
     for space, address, own in both:
         with device_run(context) as run, device_plan(store, space, run) as plan:
-            later, sampled = leaves_to_order(search), replace(plan_space(plan), is_far=far)
+            later, sampled = leaves_to_order(search), replace(plan_space(plan), far_bytes=far << 40)
             check_samples(run, sampled, address, len(search.levels), streaming, own, later=later)
 
 

@@ -21,6 +21,7 @@ from qengine.estimate.reference import ReferenceSampler
 from qengine.estimate.sampler import TrawlingSampler
 from qengine.estimate.space import Space
 from qengine.estimate.target import Target
+from qengine.exec.common.match_plan import records
 from qengine.exec.common.resolve import ResolvedSearch, resolve
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu import arrays
@@ -40,6 +41,8 @@ from tests.property.test_sampling import without_seeds
 from tests.unit.estimate.test_estimators import FavoursTheFirst
 
 SAMPLES = 192
+NUMBER = (1 << 28) - 1
+"""The bits of a sample in an order."""
 METHODS = ("wanderjoin", "alley", "guided")
 
 
@@ -96,10 +99,10 @@ def check_samples(
         assert found.totals.square == pytest.approx(expected.sums.square)
 
 
-@given(graphs(), searches(), st.booleans(), st.booleans())
+@given(graphs(), searches(), st.booleans(), st.sampled_from((0, 1, 1 << 40)))
 @settings(max_examples=25)
-def test_the_device_draws_the_hosts_samples(store: Any, search: Search, streaming: bool, far: bool) -> None:
-    """``far``: as where lists lie in the host's memory, samples in the order of their roots."""
+def test_the_device_draws_the_hosts_samples(store: Any, search: Search, streaming: bool, far: int) -> None:
+    """``far``: as where so many bytes of lists lie in the host's memory, samples in the order of their roots."""
     search = without_seeds(search)
     resolved = resolve(store, search, Masks())
     assume(resolved is not None)
@@ -113,7 +116,7 @@ def test_the_device_draws_the_hosts_samples(store: Any, search: Search, streamin
     spaces += [(each.resolved(), each.plan, each) for each in (candidates, lines)]
     for space, address, own in spaces:
         with device_plan(store, space, run) as plan:  # type: ignore[arg-type]
-            later, sampled = leaves_to_order(search), replace(plan_space(plan), is_far=far)
+            later, sampled = leaves_to_order(search), replace(plan_space(plan), far_bytes=far)
             check_samples(run, sampled, address, len(search.levels), streaming, own, later=later)
 
 
@@ -151,7 +154,7 @@ def test_samples_are_drawn_in_the_order_of_their_roots_where_lists_are_far() -> 
     run, depth = Run(), len(search.levels)
     work = level_work(resolved.plan.ctypes.data, "alley", depth, run.context, None).view(WORK).reshape(-1)
     with device_plan(store, resolved, run) as plan:  # type: ignore[arg-type]
-        assert plan_space(plan).is_far  # half of each array, here
+        assert plan_space(plan).far_bytes  # half of each array, here
         samples = DeviceSamples(run, plan_space(plan), "alley", work)  # type: ignore[arg-type]
         orders: list[Any] = []
         made = samples._order
@@ -160,10 +163,34 @@ def test_samples_are_drawn_in_the_order_of_their_roots_where_lists_are_far() -> 
             found = samples.draw(5, 7, SAMPLES, rows=True)
     assert found.rows is not None and found.weights is not None and [len(each) for each in orders] == [150, 42]
     for begin, order in ((0, orders[0]), (150, orders[1])):
-        numbers = (order & 0xFFFFFFFF).astype(np.int64)
+        numbers = (order & NUMBER).astype(np.int64)
         assert sorted(numbers) == list(range(len(order)))
         hit = begin + numbers[found.weights[begin + numbers] > 0]
         assert len(hit) > 1 and (np.diff(found.rows[hit, 0]) >= 0).all()
+
+
+def test_samples_whose_second_lists_are_near_each_other_are_drawn_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where lists are more than the link reads at random at its rate; within a window in the order of their roots."""
+    monkeypatch.setattr(sample_module, "_FAR_AT_ONCE", 0)
+    monkeypatch.setattr(sample_module, "_WINDOW_BITS", window := 8)
+    store, search, resolved, _ = two_labels()
+    run, depth = Run(), len(search.levels)
+    work = level_work(resolved.plan.ctypes.data, "wanderjoin", depth, run.context, None).view(WORK).reshape(-1)
+    with device_plan(store, resolved, run) as plan:  # type: ignore[arg-type]
+        samples = DeviceSamples(run, plan_space(plan), "wanderjoin", work)  # type: ignore[arg-type]
+        found = samples.draw(5, 0, 150, rows=True)
+        order = samples._order(150)
+        lists = plan.resolved.tables[9][plan_space(plan).second]
+    assert found.rows is not None and found.weights is not None
+    numbers = (order & NUMBER).astype(np.int64)
+    assert sorted(numbers) == list(range(150))
+    numbers = numbers[150 // 64 :]
+    rows = found.rows[numbers[found.weights[numbers] > 0]]
+    offsets = records(int(lists["offsets"]), np.uint64, int(lists["hi"] - lists["lo"]) + 1)
+    windows = (offsets[rows[:, 1] - int(lists["lo"])] >> np.uint64(window)).astype(np.int64)
+    assert len(set(windows)) > 3 and (np.diff(windows) >= 0).all()
+    for each in set(windows):
+        assert (np.diff(rows[windows == each, 0]) >= 0).all()
 
 
 @pytest.mark.parametrize("guided", [False, True])

@@ -39,7 +39,7 @@ from tests.gpu.test_counting import PATTERNS, graph_of
 from tests.property import test_gpu_elimination
 
 SOURCES = sorted((CHECKOUT / "kernels" / "cuda").glob("*/*.cu"))
-UNTESTED = {"pcsr_locate": "tests compare it with the host's look-up", "sample_own": "a user's estimator"}
+UNTESTED = {"pcsr_locate": "tests compare it with the host's look-up"}
 
 
 def kernels() -> set[str]:
@@ -49,8 +49,7 @@ def kernels() -> set[str]:
         text = re.sub(r"//.*", "", path.read_text())
         text = re.sub(r"__launch_bounds__\([^)]*\)+|QE_BOUNDS", "", text)
         found |= set(re.findall(r"__global__\s+void\s+(\w+)\s*\(", text))
-        found |= set(re.findall(r"^QE_SAMPLER\((\w+),", text, re.MULTILINE))
-    return found - {"name"}  # the macro's own parameter
+    return found
 
 
 def test_the_kernels_that_need_not_look_exist() -> None:

@@ -4,7 +4,8 @@
 // comes. Counted is the sum over d of C(n, 2) (QE_PAIRS 0: each pair once), n (n-1) (1: different) or n n (2: any).
 // Heavy roots count in shared memory, one tile of ids at a time (a piece of work is a root and a tile), light ones in a hash
 // table. QE_PACKED: two 16-bit counters a word, for roots of fewer than 2^16 members. QE_SEARCHED: lists have no cuts where
-// tiles begin, which are looked for. QE_OVER_LINK: roots' lists are in the host's memory.
+// tiles begin, which are looked for: a piece is then a root and kTilesAtOnce tiles, and each thread keeps where its first member's
+// list goes on. QE_OVER_LINK: roots' lists are in the host's memory.
 // Preconditions: lists without repetitions. Bytes moved: each inner slice once a root. Limit: one addition in shared memory a
 // wedge, about 5 cycles for 32 of them. With ids by descending degree and u the least id of the square, wedges are few.
 // Source: priority wedge counting (Chiba and Nishizeki 1985; Wang et al., VLDB 2019).
@@ -13,6 +14,9 @@
 
 #ifndef QE_PAIRS
 #define QE_PAIRS 0
+#endif
+#ifndef QE_TILES
+#define QE_TILES 16
 #endif
 
 namespace qe {
@@ -55,6 +59,9 @@ extern "C" __global__ void cut_tiles(View inner, uint32_t first, uint32_t end, u
   to[tiles] = slice.end;
 }
 
+// QE_SEARCHED: tiles that a block counts one after the other for a root, whose first members it reads once, over the link.
+constexpr uint32_t kTilesAtOnce = QE_TILES;
+
 // Of the members of a list that a team takes at a time, a warp takes those from first_member() on, member_step() apart: so the
 // longest lists, which come first, are dealt out; or neighbouring ones, for which it takes one request over the link, not 32.
 #ifdef QE_OVER_LINK
@@ -93,7 +100,12 @@ extern "C" __global__ void count_wedges_tiled(const WedgeTask task) {
   const uint32_t words = task.tile;
 #endif
   const uint32_t lane = threadIdx.x % kWarp, taken = kWarp * team_warps();
-  const uint32_t n_pieces = *task.n_roots * task.tiles;
+#ifdef QE_SEARCHED
+  const uint32_t run = min(task.tiles, kTilesAtOnce);
+#else
+  const uint32_t run = 1;
+#endif
+  const uint32_t runs = (task.tiles + run - 1) / run, n_pieces = *task.n_roots * runs;
   for (uint32_t i = threadIdx.x; i < words; i += blockDim.x) counters[i] = 0;
   Sum sum;
   TeamQueue queue(task.next, n_pieces, task.stop);
@@ -101,69 +113,83 @@ extern "C" __global__ void count_wedges_tiled(const WedgeTask task) {
     __syncthreads();
     const uint32_t at = queue.take(&piece);
     if (at >= n_pieces) break;
-    const uint32_t root = task.roots[at / task.tiles], tile = at % task.tiles, lo = task.lo + tile * task.tile;
-    if (task.bound > 0 && root + 1 >= lo + task.tile) continue;
-    if (task.bound < 0 && root <= lo) continue;
+    const uint32_t root = task.roots[at / runs], tile_end = min(task.tiles, (at % runs + 1) * run);
     const ViewSlice outer = task.outer.slices[root];
     const uint32_t n = outer.end - outer.begin;
-    const bool cut = root - lo < task.tile;
-    for (uint32_t first = first_member(); first < n && !queue.stopped_from(first, taken); first += taken) {
-      uint2 part{0, 0};
-      if (first + lane * member_step() < n) {
-        const uint32_t v = task.outer.neighbours[outer.begin + first + lane * member_step()];
 #ifdef QE_SEARCHED
-        const ViewSlice slice = task.inner.slices[v];
-        part = {slice.begin, slice.end};
-        if (task.tiles > 1) part = within(task.inner.neighbours, part.x, part.y, lo, lo + task.tile);
-#else
-        const uint32_t* cuts = task.cuts + size_t{v} * (task.tiles + 1) + tile;
-        part = {cuts[0], cuts[1]};
+    uint2 rest{0, kEmpty};  // of the list of the thread's first member: what is in this tile and those behind it
 #endif
-        if (cut) part = bounded(task.inner.neighbours, part.x, part.y, root, task.bound);
-      }
-      const auto count = [&](uint32_t id) {
-        const uint32_t place = id - lo;
+    for (uint32_t tile = at % runs * run; tile < tile_end; ++tile) {
+      const uint32_t lo = task.lo + tile * task.tile;
+      if (task.bound > 0 && root + 1 >= lo + task.tile) continue;
+      if (task.bound < 0 && root <= lo) continue;
+      if (run > 1 && queue.team_stopped()) break;
+      const bool cut = root - lo < task.tile;
+      for (uint32_t first = first_member(); first < n && !queue.stopped_from(first, taken); first += taken) {
+        uint2 part{0, 0};
+        if (first + lane * member_step() < n) {
+#ifdef QE_SEARCHED
+          const bool again = first == first_member() && rest.y != kEmpty;
+          if (again) {
+            part = rest;
+          } else {
+            const ViewSlice slice = task.inner.slices[task.outer.neighbours[outer.begin + first + lane * member_step()]];
+            part = {slice.begin, slice.end};
+          }
+          const uint32_t end = part.y;
+          if (task.tiles > 1) part = within(task.inner.neighbours, part.x, part.y, lo, lo + task.tile);
+          if (first == first_member()) rest = {part.y, end};
+#else
+          const uint32_t v = task.outer.neighbours[outer.begin + first + lane * member_step()];
+          const uint32_t* cuts = task.cuts + size_t{v} * (task.tiles + 1) + tile;
+          part = {cuts[0], cuts[1]};
+#endif
+          if (cut) part = bounded(task.inner.neighbours, part.x, part.y, root, task.bound);
+        }
+        const auto count = [&](uint32_t id) {
+          const uint32_t place = id - lo;
 #ifdef QE_PACKED
-        atomicAdd(&counters[place / 2], 1u << place % 2 * 16);
+          atomicAdd(&counters[place / 2], 1u << place % 2 * 16);
 #else
-        atomicAdd(&counters[place], 1u);
+          atomicAdd(&counters[place], 1u);
 #endif
-      };
-      if (are_short(part.y - part.x)) {
-        each_id_of_short(task.inner.neighbours, part.x, part.y, [&](uint32_t, uint32_t id) { count(id); });
-        continue;
+        };
+        if (are_short(part.y - part.x)) {
+          each_id_of_short(task.inner.neighbours, part.x, part.y, [&](uint32_t, uint32_t id) { count(id); });
+          continue;
+        }
+        for (uint32_t left = __ballot_sync(kFull, part.x < part.y); left != 0; left &= left - 1) {
+          const int k = __ffs(left) - 1;
+          each_id(task.inner.neighbours, __shfl_sync(kFull, part.x, k), __shfl_sync(kFull, part.y, k), queue.stop, count);
+        }
       }
-      for (uint32_t left = __ballot_sync(kFull, part.x < part.y); left != 0; left &= left - 1) {
-        const int k = __ffs(left) - 1;
-        each_id(task.inner.neighbours, __shfl_sync(kFull, part.x, k), __shfl_sync(kFull, part.y, k), queue.stop, count);
-      }
-    }
-    __syncthreads();
-    if (task.apart && cut && threadIdx.x == 0) {
-      const uint32_t place = root - lo;
+      __syncthreads();
+      if (task.apart && cut && threadIdx.x == 0) {
+        const uint32_t place = root - lo;
 #ifdef QE_PACKED
-      counters[place / 2] &= 0xFFFF0000u >> place % 2 * 16;
+        counters[place / 2] &= 0xFFFF0000u >> place % 2 * 16;
 #else
-      counters[place] = 0;
+        counters[place] = 0;
 #endif
-    }
-    if (task.apart && cut) __syncthreads();
-    uint64_t found = 0;
-    for (uint32_t i = threadIdx.x; i < words / 4; i += blockDim.x) {
-      const uint4 four = reinterpret_cast<uint4*>(counters)[i];
-      if ((four.x | four.y | four.z | four.w) == 0) continue;
-      reinterpret_cast<uint4*>(counters)[i] = {0, 0, 0, 0};
-      const uint32_t each[4] = {four.x, four.y, four.z, four.w};
+      }
+      if (task.apart && cut) __syncthreads();
+      uint64_t found = 0;
+      for (uint32_t i = threadIdx.x; i < words / 4; i += blockDim.x) {
+        const uint4 four = reinterpret_cast<uint4*>(counters)[i];
+        if ((four.x | four.y | four.z | four.w) == 0) continue;
+        reinterpret_cast<uint4*>(counters)[i] = {0, 0, 0, 0};
+        const uint32_t each[4] = {four.x, four.y, four.z, four.w};
 #pragma unroll
-      for (int k = 0; k < 4; ++k) {
+        for (int k = 0; k < 4; ++k) {
 #ifdef QE_PACKED
-        found += pairs_of(each[k] & 0xFFFF) + pairs_of(each[k] >> 16);
+          found += pairs_of(each[k] & 0xFFFF) + pairs_of(each[k] >> 16);
 #else
-        found += pairs_of(each[k]);
+          found += pairs_of(each[k]);
 #endif
+        }
       }
+      sum.add(found);
     }
-    sum.add(found);
   }
   sum.flush(task.total);
 }

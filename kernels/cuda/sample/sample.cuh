@@ -11,8 +11,9 @@
 // weights of a warp then depend on each other, and what counts is their sum.
 //
 // Order: where lists lie in the host's memory, samples are drawn in the order of their roots, so that all warps read near each
-// other, and lists of fewer places by a warp together: the link then moves whole lines. Few samples that are next to each
-// other go to the same warp, for their lists are about as long.
+// other, and lists of fewer places by a warp together: the link then moves whole lines. Where the lists exceed what the device
+// translates addresses of at a time, samples whose second vertices' lists are near each other are drawn together, again in the
+// order of their roots. Few samples that are next to each other go to the same warp, for their lists are about as long.
 //
 // Launch: blocks of whole warps, at most kMostWarps; shared memory for kMostWarps totals. Warps take 64 samples in turn; each
 // block writes its totals, added up in a fixed order: the same for the same number of blocks and threads.
@@ -26,6 +27,9 @@ namespace qe {
 constexpr int kMostWarps = 32;      // of a block
 constexpr uint64_t kWalks = 64;     // of a warp at a time
 constexpr uint64_t kBeside = 8;     // of these, that are next to each other in an order
+constexpr int kOrderBits = 28;      // of a sample's number, and of a place in an order
+constexpr uint64_t kOrderMask = (uint64_t{1} << kOrderBits) - 1;
+constexpr uint64_t kOrderWindows = 256;
 
 struct SampleTotals {
   double weight, square;
@@ -37,7 +41,7 @@ struct SampleJob {
   SampleTotals* totals;           // one a block
   int64_t* rows;                  // samples * depth ids, or null; written for whole embeddings
   double* weights;                // of each sample, or null
-  const uint64_t* order;          // the samples in the order in which they are drawn, in the lower halves; or null: as numbered
+  const uint64_t* order;          // the samples in the order in which they are drawn, in the lowest kOrderBits; or null: as numbered
   StopFlag stop;
   int32_t depth;                  // levels to bind
   int32_t inheritance;
@@ -446,7 +450,7 @@ __device__ void draw_samples(const Space& space, const SampleJob& job, SampleTot
       if (job.order) {
         const uint64_t beside = round == 0 ? 1 : kBeside;  // the first have the longest lists
         const uint64_t place = round * kWalks + (slot / beside * warps + self) * beside + slot % beside;
-        number = place < job.samples ? static_cast<uint32_t>(job.order[place]) : job.samples;
+        number = place < job.samples ? job.order[place] & kOrderMask : job.samples;
       }
       const Walk<Space> walk = draw_walk<Estimator>(space, job, number, &mine.work, stop);
       mine.weight += walk.weight;

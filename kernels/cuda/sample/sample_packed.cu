@@ -22,13 +22,12 @@ __device__ void draw_packed(const PackedGraph& graph, const SampleJob& job, char
 
 }  // namespace qe
 
-#define QE_SAMPLER(name, Estimator)                                                                                    \
-  extern "C" __global__ void __launch_bounds__(QE_THREADS, 1024 / QE_THREADS)                                          \
-      name(const qe::PackedGraph graph, const qe::SampleJob job) {                                                     \
-    extern __shared__ __align__(16) char shared[];                                                                     \
-    qe::draw_packed<Estimator>(graph, job, shared);                                                                    \
-  }
+#ifndef QE_ESTIMATOR
+#define QE_ESTIMATOR qe::WanderJoin
+#endif
 
-QE_SAMPLER(sample_wanderjoin, qe::WanderJoin)
-QE_SAMPLER(sample_alley, qe::Alley)
-QE_SAMPLER(sample_guided, qe::Guided)
+extern "C" __global__ void __launch_bounds__(QE_THREADS, 1024 / QE_THREADS)
+    sample_walks(const qe::PackedGraph graph, const qe::SampleJob job) {
+  extern __shared__ __align__(16) char shared[];
+  qe::draw_packed<QE_ESTIMATOR>(graph, job, shared);
+}

@@ -40,6 +40,9 @@ _SAMPLED_TRIANGLES: Mapping[str, int | str] = {
 }  # fmt: skip
 """One of the patterns that samplers are compiled for; the others follow what is asked for."""
 
+ESTIMATORS: Mapping[str, str] = {"wanderjoin": "qe::WanderJoin", "alley": "qe::Alley", "guided": "qe::Guided"}
+"""The samplers' structs by the names of methods."""
+
 FAMILIES: Mapping[str, tuple[Mapping[str, int | str], ...]] = {
     **_counting(),
     "candidate_graph": ({},),
@@ -71,9 +74,10 @@ FAMILIES: Mapping[str, tuple[Mapping[str, int | str], ...]] = {
     "pcsr_build": ({},),
     "reach": ({},),
     "row_numbers": ({},),
-    "sample": ({"QE_LEVELS": 16},),
+    "sample": tuple({"QE_LEVELS": 16, "QE_ESTIMATOR": each} for each in ESTIMATORS.values()),
+    "sample_order": ({},),
     "sampled_neighbours": ({},),
-    "sample_packed": (_SAMPLED_TRIANGLES,),
+    "sample_packed": tuple({**_SAMPLED_TRIANGLES, "QE_ESTIMATOR": each} for each in ESTIMATORS.values()),
     "signature": ({},),
 }
 """For each family its variants, as macros. ``qengine warmup`` compiles them; a test compiles them without a GPU."""

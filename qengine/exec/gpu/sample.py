@@ -9,10 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qengine.exec.common.match_plan import LevelKind
 from qengine.exec.gpu.arrays import working
+from qengine.exec.gpu.families import ESTIMATORS
 from qengine.exec.gpu.launch import DeviceRun, launch_pass
 from qengine.exec.gpu.sample_job import GUIDE, JOB, MOST_WARPS, TOTALS
 from qengine.exec.gpu.upload import DevicePlan
+
+_SOURCES, _LIST_IDS = 1, 8
+"""Of ``ResolvedSearch.tables``."""
 
 LEVEL_VARIANTS = (16, 64)
 """The most levels of each variant of the kernels for any plan."""
@@ -33,6 +38,14 @@ _WORTH_ORDERING = 1 << 21
 """Samples at a time: fewer have few lists in common, and aren't drawn in the order of their roots."""
 
 _ORDERED_AT_ONCE = 1 << 22
+_FAR_AT_ONCE, _WINDOW_BITS = 1 << 28, 25
+"""Of the host's memory so many bytes are read at random at the link's rate, 400 million lines of 128 bytes a second on
+an H200; 68 million of 2 GB, for want of translated addresses. Windows of 2**25 entries are half of that.
+"""
+
+_HEAVY_SHARE = 64
+"""One in so many samples, whose roots have most neighbours, is drawn before all others: they take longest."""
+
 _ORDER_BYTES = 32
 """Of a sample, while samples are put in that order."""
 
@@ -42,7 +55,8 @@ class SampledSpace:
     """What is sampled, on the device, and the kernels that know it.
 
     ``arguments``: the first of the kernels, before the job. ``keep``: what they point to. ``preface``: code of an
-    estimator, which stands before the kernels'. ``is_far``: whether lists lie in the host's memory in part.
+    estimator, which stands before the kernels'. ``far_bytes``: of lists that lie in the host's memory. ``second``:
+    which of the plan's lists are read of second vertices; None: none are.
     """
 
     family: str
@@ -52,14 +66,33 @@ class SampledSpace:
     shared_bytes: int
     keep: tuple[Any, ...] = ()
     preface: str = ""
-    is_far: bool = False
+    far_bytes: int = 0
+    second: int | None = None
 
 
 def plan_space(plan: DevicePlan) -> SampledSpace:
     """Return a plan without seeds as what is sampled."""
     variant = min(each for each in LEVEL_VARIANTS if each >= len(plan.resolved.tables[0]))
-    arguments, is_far = (np.uint64(plan.address),), plan.host_bytes > 0
-    return SampledSpace("sample", {"QE_LEVELS": variant}, arguments, _THREADS, TOTALS_BYTES, is_far=is_far)
+    return SampledSpace(
+        "sample",
+        {"QE_LEVELS": variant},
+        (np.uint64(plan.address),),
+        _THREADS,
+        TOTALS_BYTES,
+        far_bytes=plan.host_bytes,
+        second=_lists_of_second(plan),
+    )
+
+
+def _lists_of_second(plan: DevicePlan) -> int | None:
+    """Return the first of the plan's lists that is read of the second level's vertices; None where none is."""
+    levels, sources = plan.levels, plan.resolved.tables[_SOURCES]
+    if len(levels) < 2 or levels["kind"][1] != LevelKind.VERTEX or not levels["sources"]["count"][1]:
+        return None
+    of_second = np.flatnonzero(sources["level"] == 1)
+    if not len(of_second):
+        return None
+    return int(plan.resolved.tables[_LIST_IDS][sources["lists"]["first"][of_second[0]]])
 
 
 def upload_guide(
@@ -85,8 +118,7 @@ def upload_guide(
 
 def with_estimator(space: SampledSpace, name: str, source: str) -> SampledSpace:
     """Return a plan's space for a user's estimator: ``source`` defines a struct ``Estimator``."""
-    preface = f'#include "sample/sample_plan.cuh"\n#line 1 "{_printable(name)}"\n{source}'
-    return replace(space, macros={**space.macros, "QE_ESTIMATOR": "Estimator"}, preface=preface)
+    return replace(space, preface=f'#include "sample/sample_plan.cuh"\n#line 1 "{_printable(name)}"\n{source}')
 
 
 def _printable(name: str) -> str:
@@ -134,7 +166,8 @@ class DeviceSamples:
         self._run = run
         self._space = space
         self._depth = len(work)
-        self._kernel = run.kernel(space.family, f"sample_{method}", space.macros, space.shared_bytes, space.preface)
+        macros = {**space.macros, "QE_ESTIMATOR": ESTIMATORS.get(method, "Estimator")}
+        self._kernel = run.kernel(space.family, "sample_walks", macros, space.shared_bytes, space.preface)
         self._most_blocks = max(1, run.device.resident_blocks(self._kernel, space.threads, space.shared_bytes))
         self._totals = run.allocate(self._most_blocks * TOTALS.itemsize, "the sums of samples")
         self._job = np.zeros(1, JOB)
@@ -142,7 +175,7 @@ class DeviceSamples:
         self._guide = guide
         self._job["guide"] = guide[0].ptr if guide else 0
         self._job["totals"], self._job["stop"], self._job["depth"] = self._totals.ptr, run.stop_flag, self._depth
-        self._is_ordered = space.is_far and method in ("wanderjoin", "alley")  # others may pick roots otherwise
+        self._is_ordered = space.far_bytes > 0 and method in ("wanderjoin", "alley")  # others may pick roots otherwise
 
     def draw(
         self,
@@ -173,7 +206,7 @@ class DeviceSamples:
         room = run.allocate(8 * samples * depth, "the sampled embeddings") if rows else None
         weights = run.allocate(8 * samples, "the samples' weights") if rows else None
         job["seed"], job["least"], job["inheritance"] = seed, least, inheritance
-        job["streaming"] = (_TOGETHER_FAR if self._space.is_far else _TOGETHER) if streaming else 0
+        job["streaming"] = (_TOGETHER_FAR if self._space.far_bytes else _TOGETHER) if streaming else 0
         most = 0 if inheritance or not self._is_ordered else min(_ORDERED_AT_ONCE, run.free_bytes() // _ORDER_BYTES)
         is_ordered = min(most, samples) >= _WORTH_ORDERING
         each = most if is_ordered else samples
@@ -210,11 +243,17 @@ class DeviceSamples:
         return found
 
     def _order(self, samples: int) -> Any:
-        """Return the job's samples in the order of their roots: uint64[samples], their numbers in the lower halves."""
+        """Return the job's samples in the order in which they are drawn: uint64[samples], their numbers in the lowest
+        bits.
+        """
         run, space = self._run, self._space
         with working(run, "the order of samples") as cp:
             order = cp.empty(samples, np.uint64)
-            given = *space.arguments, self._job, np.uint64(order.data.ptr)
-            launch_pass(run, space.family, "sample_roots", samples, *given, macros=space.macros)
+            given, to = (*space.arguments, self._job), np.uint64(order.data.ptr)
+            launch_pass(run, "sample_order", "sample_roots", samples, *given, to)
             order.sort()
+            if space.second is not None and space.far_bytes > _FAR_AT_ONCE:
+                where = np.int32(space.second), np.int32(_WINDOW_BITS), np.uint64(samples // _HEAVY_SHARE)
+                launch_pass(run, "sample_order", "sample_windows", samples, *given, *where, to)
+                order.sort()
         return order

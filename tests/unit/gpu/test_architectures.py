@@ -63,7 +63,7 @@ LAUNCHES = {
     "dfs": _STACKS,
     "reach": (reach.THREADS, reach.SHARED_BYTES),
     **dict.fromkeys(("extend_seeds", "extend_bound", "extend_fill", "extend_count", "count_bfs"), _WINDOWS),
-    **dict.fromkeys(("sample_wanderjoin", "sample_alley", "sample_guided"), (sample._THREADS, sample.TOTALS_BYTES)),
+    "sample_walks": (sample._THREADS, sample.TOTALS_BYTES),
     **{f"triangles_of_{of}_many": (triangle_counts._MANY_THREADS, _MANY) for of in ("vertices", "pairs", "links")},
     **{f"triangles_of_{of}_few": (triangle_counts._THREADS, _FEW) for of in ("pairs", "links")},
     "triangles_of_vertices_few": (triangle_counts._THREADS, _FEW + 4 * triangle_counts._HUB_COUNTERS),
