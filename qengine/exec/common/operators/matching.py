@@ -74,7 +74,7 @@ def _searched(
     seeds = [level.name for level in operator.levels[: operator.seeds]]
 
     def run(outer: Batch) -> Iterator[Batch]:
-        wanted, most = first, LONG_ROWS if runtime.context.gathers else BATCH_ROWS
+        wanted, most = first, LONG_ROWS if runtime.context.handed_on is operator else BATCH_ROWS
         for batch in upstream(outer):
             ids = [vertex_ids(batch.columns[name]) for name in seeds]
             for chunk in find(runtime.store, operator, ids, batch.length, runtime.context, build.masks):
