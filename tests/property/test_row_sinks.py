@@ -274,7 +274,9 @@ def test_rows_are_folded_with_what_given_rows_have(
     assert sum(taken for taken, _, _ in ended) > len(a) // 2
 
 
-def test_rows_count_as_often_as_given_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("least", [1 << 16, 64])
+def test_rows_count_as_often_as_given_rows(monkeypatch: pytest.MonkeyPatch, least: int) -> None:
+    monkeypatch.setattr("qengine.exec.common.dealing._LEAST", least)  # of pairs that a thread puts together
     weights: list[Any] = []
     opened = Diversion._with_given
 
