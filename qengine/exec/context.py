@@ -20,6 +20,7 @@ from qengine.exec.memory import Holding, MemoryAccount
 from qengine.exec.scalar.import_roots import NO_IMPORTS, ImportRoots
 from qengine.exec.threads import run_aside
 from qengine.exec.view import ExecView, MaskProvider
+from qengine.plan.logical import Operator
 from qengine.plan.physical import Search
 
 if TYPE_CHECKING:
@@ -96,8 +97,8 @@ class ExecutionContext:
 
     __slots__ = (
         "__weakref__", "_beside", "_folder", "_gathered", "_memory", "began", "control", "gathers",
-        "gpu_memory_limit", "gpus", "imports", "memory_limit", "number", "on_device", "parameters", "planning_ends",
-        "procedures", "profile", "rivals", "running", "spill_directory", "text", "timeout",
+        "gpu_memory_limit", "gpus", "handed_on", "imports", "memory_limit", "number", "on_device", "parameters",
+        "planning_ends", "procedures", "profile", "rivals", "running", "spill_directory", "text", "timeout",
     )  # fmt: skip
 
     def __init__(
@@ -113,8 +114,10 @@ class ExecutionContext:
         self.timeout = timeout = None if timeout is None else number_of_seconds("timeout", timeout)
         #: By ``id`` of an operator, while a query is profiled; else None.
         self.profile: dict[int, OperatorStats] | None = None
-        #: Whether all rows are wanted at once, as arrays: batches may be long, where nothing else looks at them.
+        #: Whether all rows are wanted at once, as arrays.
         self.gathers = False
+        #: The operator whose batches may be long, for all rows are wanted at once and nothing else looks at them.
+        self.handed_on: Operator | None = None
         #: Gets the result's columns, by name, where they can stay on the device that finds them; None: rows are wanted.
         self.on_device: dict[str, Any] | None = None
         #: Looks for better matching orders of searches that take long; None: no search is overtaken.

@@ -18,6 +18,7 @@ from qengine.exec.common.operators.folded_rows import FoldedRows
 from qengine.exec.host.folds import Fold
 from qengine.exec.host.joined_rows import JoinedRowsSink
 from qengine.exec.host.native_search import SearchHandle
+from qengine.testing import generate
 from qengine.testing.compare import agree
 from tests.examples import examples
 from tests.property.test_aggregate_entries import CALLS, CONDITIONS, MODES
@@ -186,7 +187,7 @@ def paths() -> tuple[Graph, dict[str, Any]]:
     second = order[begins[ends[1][first]] + inside]
     first, second = first[first != second], second[first != second]  # relationships of a path are different ones
     a, b, c = ends[0][first], ends[1][first], ends[1][second]
-    return graph, {"a": a, "b": b, "c": c, "k": first, "w": first % 11, "f": nodes["f"].to_numpy()}
+    return graph, {"a": a, "b": b, "c": c, "k": first, "l": second, "w": first % 11, "f": nodes["f"].to_numpy()}
 
 
 THREADS = pytest.mark.parametrize("threads", [1, pytest.param(2, marks=pytest.mark.slow), 5])
@@ -246,6 +247,53 @@ def test_first_rows_from_given_rows_come_with_these(
     expected = [(rows["f"][b[i]], c[i], k[i] % 11, a[i], b[i]) for i in order]
     assert graph.query(query, threads=threads).fetchall() == expected
     assert ended
+
+
+@THREADS
+@pytest.mark.parametrize("where", ["", " WHERE b.t <> a.t AND c <> a"])
+def test_rows_are_folded_with_what_given_rows_have(
+    paths: Any, threads: int, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[tuple[int, int, int]] = []
+    monkeypatch.setattr(Diversion, "ended", lambda self, rows: ended.append(rows))
+    graph, rows = paths
+    query = (
+        f"MATCH (a:P)-[:R]->(b:P) WHERE a <> b WITH DISTINCT a, b /*+ search */ MATCH (b)-[l:R]->(c:P){where} "
+        "RETURN a.t, l.w, count(*), sum(c.id), min(b.f)"
+    )
+    order = np.lexsort((rows["l"], rows["b"], rows["a"]))
+    a, b, last, c = (rows[name][order] for name in "ablc")
+    kept = a != b
+    kept[1:] &= (a[1:] != a[:-1]) | (b[1:] != b[:-1]) | (last[1:] != last[:-1])  # once for all relationships to b
+    kept &= ((b % 5 != a % 5) & (c != a)) if where else True
+    found = graph.query(query, threads=threads).fetchall()
+    assert len(found) == 55
+    for t, w, count, total, least in found:
+        part = kept & (a % 5 == int(t[1])) & (last % 11 == w)
+        assert (count, total, least) == (part.sum(), c[part].sum(), rows["f"][b[part]].min())
+    assert sum(taken for taken, _, _ in ended) > len(a) // 2
+
+
+@pytest.mark.parametrize("least", [1 << 16, 64])
+def test_rows_count_as_often_as_given_rows(monkeypatch: pytest.MonkeyPatch, least: int) -> None:
+    monkeypatch.setattr("qengine.exec.common.dealing._LEAST", least)  # of pairs that a thread puts together
+    weights: list[Any] = []
+    opened = Diversion._with_given
+
+    def noted(self: Diversion, source: Any) -> Any:
+        found = opened(self, source)
+        weights.append(None if found is None else found.weights)
+        return found
+
+    monkeypatch.setattr(Diversion, "_with_given", noted)
+    monkeypatch.setattr(FoldedRows, "is_worth", lambda self, rows: True)
+    made = generate.social(generate.SocialSize(10_000, 200_000, 100, 100, 10, 100))
+    graph = Graph.from_arrow({"P": made["nodes_Person"]}, [("R", "P", "P", made["rels_Person_knows_Person"])], key="id")
+    triangles = "MATCH (a:P)-[k:R]->(b:P)-[:R]->(c:P), (a)-[:R]->(c) RETURN k.since, count(*), max(b.id)"
+    assert "check only" in str(graph.query(f"EXPLAIN {triangles}"))
+    found = sorted(graph.query(triangles, threads=3).fetchall())
+    assert found == sorted(graph.query(f"/*+ search */ {triangles}", threads=3).fetchall())
+    assert any(each is not None and each.max() > 1 for each in weights)
 
 
 @THREADS

@@ -408,3 +408,17 @@ def test_all_rows_as_arrays_come_in_long_batches(rest: str, long: bool) -> None:
     pairs = np.unique(600 * table["a"].to_numpy() + table["b"].to_numpy())
     assert len(pairs) == len(table) == (250_000 if "25" in rest else 360_000) and pairs[-1] < 360_000
     assert (max(map(len, table["a"].chunks)) > BATCH_ROWS) == long
+
+
+@pytest.mark.parametrize(
+    "groups", ["a.k AS k, count(*) AS n", "a AS k, sum(a.k) AS n", "a.k % 100000 AS k, count(*) AS n"]
+)
+def test_all_groups_as_arrays_come_in_long_batches(groups: str) -> None:
+    nodes = [{"id": k, "labels": [], "properties": {"k": k}} for k in range(100_000)]
+    graph = qengine.Graph.from_records(nodes)
+    query = f"MATCH (a) WHERE a.k >= 0 RETURN {groups}"
+    table = graph.query(query, device="cpu").to_arrow()
+    assert [len(each) for each in table["k"].chunks] == [100_000]
+    assert len({row[1] for row in graph.query(query, device="cpu")}) == (100_000 if "sum" in groups else 1)
+    ordered = graph.query(f"{query} ORDER BY n, k", device="cpu").to_arrow()
+    assert max(len(each) for each in ordered["k"].chunks) <= BATCH_ROWS

@@ -11,6 +11,7 @@
 // Nishizeki 1985.
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -145,21 +146,42 @@ uint64_t added(const Matrix& m, Control* control, Of&& of) {
 
 constexpr uint64_t kLittle = 2;  // times the entries of `right`: so many that meet aren't worth reading them all beforehand
 
-// The rows of a matrix's transpose, each ascending.
-struct Transposed {
-  Transposed(const Matrix& m, uint32_t n, Charge& charge) {
-    charge.add(bytes(m, n));
-    begins.resize(uint64_t{n} + 1);
-    ids.resize(entries_of(m));
-    for (uint64_t e = 0; e < ids.size(); ++e) ++begins[m.ids[e]];
-    for (uint64_t c = 0, sum = 0; c <= n; ++c) sum += std::exchange(begins[c], sum);
-    std::vector<uint64_t> at(begins);
-    for (uint32_t b = m.lo; b < m.hi; ++b)
-      for (uint64_t e = m.offsets[b - m.lo]; e < m.offsets[b - m.lo + 1]; ++e) ids[at[m.ids[e]]++] = b;
+// The rows of a matrix's transpose, in any order: how long they are, and once `fill` was called what is in them.
+class Transposed {
+ public:
+  Transposed(const Matrix& m, uint32_t n, Control* control, Charge& charge)
+      : m_(m), control_(control), threads_(workers_for(control, entries_of(m))) {
+    charge.add((n + uint64_t{1}) * sizeof(uint64_t));
+    begins_.resize(n + uint64_t{1});
+    check(each_piece(threads_, control, entries_of(m), kMet, [&](uint64_t begin, uint64_t end) {
+      for (uint64_t e = begin; e < end; ++e) __atomic_fetch_add(&begins_[m.ids[e]], 1, __ATOMIC_RELAXED);
+    }));
+    for (uint64_t c = 0, sum = 0; c <= n; ++c) sum += std::exchange(begins_[c], sum);
   }
   static uint64_t bytes(const Matrix& m, uint32_t n) { return 2 * (n + uint64_t{1}) * sizeof(uint64_t) + entries_of(m) * sizeof(uint32_t); }
-  std::vector<uint64_t> begins;
-  std::vector<uint32_t> ids;
+
+  uint64_t begin(uint32_t c) const { return begins_[c]; }
+  uint64_t end(uint32_t c) const { return begins_[c + 1]; }
+  uint64_t length(uint32_t c) const { return end(c) - begin(c); }
+  uint32_t id(uint64_t k) const { return ids_[k]; }
+
+  void fill(Charge& charge) {
+    charge.add(begins_.size() * sizeof(uint64_t) + begins_.back() * sizeof(uint32_t));
+    std::vector<uint64_t> at(begins_);
+    ids_.reset(new uint32_t[begins_.back()]);  // written first by those that write it
+    check(each_piece(threads_, control_, m_.hi > m_.lo ? m_.hi - m_.lo : 0, kAdded, [&](uint64_t begin, uint64_t end) {
+      for (uint64_t k = begin; k < end; ++k)
+        for (uint64_t e = m_.offsets[k]; e < m_.offsets[k + 1]; ++e)
+          ids_[__atomic_fetch_add(&at[m_.ids[e]], 1, __ATOMIC_RELAXED)] = m_.lo + static_cast<uint32_t>(k);
+    }));
+  }
+
+ private:
+  const Matrix& m_;
+  Control* control_;
+  int threads_;
+  std::vector<uint64_t> begins_;
+  std::unique_ptr<uint32_t[]> ids_;
 };
 
 template <typename V>
@@ -179,9 +201,9 @@ class TransposedRows {
       const uint32_t c = of_.left.ids[e];
       const V number = times(value<V>(of_.left, e), vector_ ? vector_[c] : V{1});
       if (number == 0) continue;
-      patience_.spend(right_.begins[c + 1] - right_.begins[c] + 1);
-      for (uint64_t k = right_.begins[c]; k < right_.begins[c + 1]; ++k)
-        if (const uint64_t place = places_[right_.ids[k]]) {
+      patience_.spend(right_.length(c) + 1);
+      for (uint64_t k = right_.begin(c); k < right_.end(c); ++k)
+        if (const uint64_t place = places_[right_.id(k)]) {
           V& sum = out_[pairs.begin + place - 1];
           sum = plus(sum, number);
         }
@@ -219,14 +241,15 @@ bool transposed(const Operands& of, uint32_t n, const V* vector, V* out, Control
   if (looked_up < kTurned * turned) return false;
   Charge charge(control);
   if (!charge.affords(Transposed::bytes(of.right, n))) return false;
-  const Transposed right(of.right, n, charge);
+  Transposed right(of.right, n, control, charge);
   const uint64_t met = added(of.left, control, [&](uint32_t a) {
     const Slice own = row(of.left, a);
     uint64_t sum = 0;
-    for (uint64_t e = own.begin; e < own.end; ++e) sum += right.begins[of.left.ids[e] + 1] - right.begins[of.left.ids[e]];
+    for (uint64_t e = own.begin; e < own.end; ++e) sum += right.length(of.left.ids[e]);
     return sum;
   });
   if (looked_up < kTurned * (turned + met)) return false;
+  right.fill(charge);
   const int threads = workers_for(control, met + turned);
   charge.add(static_cast<size_t>(threads) * n * sizeof(uint64_t));
   check(each_root(threads, control, n, kRows,

@@ -10,9 +10,9 @@ using namespace qe;
 using namespace qe::fold;
 
 const int32_t kLayout[] = {
-    sizeof(SinkSource), QE_AT(SinkSource, columns), QE_AT(SinkSource, conditions), QE_AT(SinkSource, orbits),
-    QE_AT(SinkSource, n_images), QE_AT(SinkSource, n_variables), QE_AT(SinkSource, n_conditions), QE_AT(SinkSource, weighted),
-    kLayoutEnd,
+    sizeof(SinkSource), QE_AT(SinkSource, columns), QE_AT(SinkSource, given), QE_AT(SinkSource, weights),
+    QE_AT(SinkSource, conditions), QE_AT(SinkSource, orbits), QE_AT(SinkSource, n_images), QE_AT(SinkSource, n_variables),
+    QE_AT(SinkSource, n_given), QE_AT(SinkSource, n_conditions), QE_AT(SinkSource, weighted), QE_AT(SinkSource, unused), kLayoutEnd,
     sizeof(RowFoldPlan), QE_AT(RowFoldPlan, source), QE_AT(RowFoldPlan, folds), QE_AT(RowFoldPlan, n_folds),
     QE_AT(RowFoldPlan, unused), kLayoutEnd,
     sizeof(OrderKey), QE_AT(OrderKey, column), QE_AT(OrderKey, descending), QE_AT(OrderKey, unused), kLayoutEnd,

@@ -8,13 +8,16 @@
 
 namespace qe::fold {
 
-// columns: for each image of a row (rows of a symmetric pattern stand for several) the chunk's column of each variable.
-// weighted: a row counts as often as its count says, times `orbits`.
+// columns: for each image of a row (rows of a symmetric pattern stand for several) the chunk's column of each variable; below 0
+// that of the search's input rows, given[-1 - column]. weights: how often an input row counts, null: once. weighted: a row counts
+// as often as its count says, times `orbits`.
 struct SinkSource {
   const int32_t* columns;
+  const int64_t* const* given;
+  const int64_t* weights;
   const Condition* conditions;
   int64_t orbits;
-  int32_t n_images, n_variables, n_conditions, weighted;
+  int32_t n_images, n_variables, n_given, n_conditions, weighted, unused;
 };
 
 // Folds that all rows go to. They must outlive the sink.
@@ -51,7 +54,7 @@ class SinkRows {
  public:
   explicit SinkRows(const SinkSource& source)
       : columns_(source.columns, source.columns + source.n_images * source.n_variables),
-        conditions_(source.conditions, source.conditions + source.n_conditions), source_(source),
+        given_(source.given, source.given + source.n_given), conditions_(source.conditions, source.conditions + source.n_conditions), source_(source),
         buffer_(static_cast<size_t>(source.n_variables + 1) * kBlock), at_(static_cast<size_t>(source.n_variables)) {}
 
   // Calls each(SinkBlock) with the rows of a chunk; returns how many there are, over all images.
@@ -62,11 +65,13 @@ class SinkRows {
       const int32_t* columns = columns_.data() + image * source_.n_variables;
       for (size_t begin = 0; begin < chunk.n; begin += kBlock) {
         const auto n = static_cast<int>(std::min<size_t>(kBlock, chunk.n - begin));
-        for (int v = 0; v < source_.n_variables; ++v) at_[static_cast<size_t>(v)] = chunk.column(columns[v]) + begin;
+        for (int v = 0; v < source_.n_variables; ++v)
+          at_[static_cast<size_t>(v)] = columns[v] < 0 ? looked_up(v, given_[static_cast<size_t>(-1 - columns[v])], chunk.rows() + begin, n)
+                                                       : chunk.column(columns[v]) + begin;
         const int kept = conditions_.empty() ? n : keep(n);
         if (kept == 0) continue;
         passed += static_cast<uint64_t>(kept);
-        each(SinkBlock{{kept, at_.data(), source_.weighted ? weights(chunk, begin, kept) : nullptr}, begin,
+        each(SinkBlock{{kept, at_.data(), weights(chunk, begin, kept)}, begin,
                        conditions_.empty() ? nullptr : chosen_});
       }
     }
@@ -76,6 +81,12 @@ class SinkRows {
  private:
   int64_t* buffer(int v) { return buffer_.data() + static_cast<size_t>(v) * kBlock; }
 
+  // What input rows have, by the row that each of n rows belongs to.
+  const int64_t* looked_up(int v, const int64_t* given, const int64_t* rows, int n) {
+    int64_t* to = buffer(v);
+    for (int i = 0; i < n; ++i) to[i] = given[rows[i]];
+    return to;
+  }
   int keep(int n) {
     uint8_t holding[kBlock];
     select_block(conditions_.data(), static_cast<int>(conditions_.size()), at_.data(), n, holding);
@@ -92,15 +103,22 @@ class SinkRows {
     }
     return kept;
   }
+  // How often each of the rows that pass counts, null: once.
   const int64_t* weights(Chunk& chunk, size_t begin, int n) {
-    const int64_t* counts = chunk.counts() + begin;
+    if (!source_.weighted && !source_.weights) return nullptr;
     int64_t* to = buffer(source_.n_variables);
-    for (int i = 0; i < n; ++i)
-      if (__builtin_mul_overflow(counts[conditions_.empty() ? i : chosen_[i]], source_.orbits, &to[i])) throw Halt{kOverflow};
+    for (int i = 0; i < n; ++i) {
+      const size_t at = begin + (conditions_.empty() ? static_cast<size_t>(i) : chosen_[i]);
+      const int64_t count = source_.weighted ? chunk.counts()[at] : 1;
+      const int64_t times = source_.weights ? source_.weights[chunk.rows()[at]] : 1;
+      if (__builtin_mul_overflow(count, source_.weighted ? source_.orbits : 1, &to[i]) || __builtin_mul_overflow(to[i], times, &to[i]))
+        throw Halt{kOverflow};
+    }
     return to;
   }
 
   std::vector<int32_t> columns_;
+  std::vector<const int64_t*> given_;
   std::vector<Condition> conditions_;
   SinkSource source_;
   std::vector<int64_t> buffer_;

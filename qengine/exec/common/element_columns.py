@@ -437,11 +437,15 @@ def compared_numbers(
 ) -> tuple[tuple[str, Numbers], tuple[str, Numbers]] | None:
     """Return numbers that compare as the values of two expressions, each of one variable, do; with these variables.
 
-    None where an expression fails, or where its values are neither numbers nor the other's strings.
+    Elements themselves are the same, or differ, as their ids do. None where an expression fails, or where its values
+    are neither numbers nor the other's strings.
     """
     names = [name for each in (left, right) if (name := only_variable(each)) is not None and name in elements]
     if len(names) < 2:
         return None
+    if isinstance(left, Variable) and isinstance(right, Variable):
+        alike = elements[names[0]].of_nodes == elements[names[1]].of_nodes
+        return ((names[0], Numbers(IDS, None, 0)), (names[1], Numbers(IDS, None, 0))) if alike else None
     one, other = (evaluated(each, elements[name], runtime) for each, name in zip((left, right), names, strict=True))
     if one is None or other is None:
         return None

@@ -139,18 +139,20 @@ def batches(
     runtime = runtime_of(store, context, matchers)
     build = _Builder(runtime)
     root = plan.root
-    context.gathers = context.gathers and context.memory_limit is None and _hands_on(root)
     if plan.careful is not None and not conditions_hold_out(root, store, build.masks):
         root = plan.careful
+    context.handed_on = _handed_on(root) if context.gathers and context.memory_limit is None else None
     for batch in _pulled(build(root), Batch(1, {}), context):
         yield batch.select(plan.columns)
 
 
-def _hands_on(root: logical.Operator) -> bool:
-    """Tell whether what a search finds comes out as it is, row by row: all of it, or surely many rows."""
+def _handed_on(root: logical.Operator) -> logical.Operator | None:
+    """Return what has its rows come out as they are, all of them or surely many: a search, or what makes groups."""
     while isinstance(root, logical.Project) or _leaves_many(root):
         root = root.input
-    return isinstance(root, physical.Search) and isinstance(root.input, logical.Unit)
+    if isinstance(root, logical.Aggregate | physical.AggregateEntries | physical.AggregateByNode):
+        return root
+    return root if isinstance(root, physical.Search) and isinstance(root.input, logical.Unit) else None
 
 
 def _leaves_many(operator: logical.Operator) -> TypeGuard[logical.Limit]:

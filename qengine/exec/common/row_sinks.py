@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
 from typing import Protocol
 
 from qengine._frozen import frozen
+from qengine.exec.common.batch import Batch
 from qengine.exec.common.columns import IntArray
 
 
@@ -15,6 +17,8 @@ class SinkSource:
     """The rows that a search finds: names of its columns, and for each image of a row the column that each becomes.
 
     ``weighted``: a row counts as often as its count says, times ``orbits``. ``seeded``: it belongs to an input row.
+    ``given``: ids that input rows have of other variables; ``weights``: how often each of these rows counts, None for
+    once. Both are int64, contiguous.
     """
 
     outputs: Sequence[str]
@@ -22,6 +26,8 @@ class SinkSource:
     weighted: bool
     orbits: int
     seeded: bool = False
+    given: Mapping[str, IntArray] = field(default_factory=dict)
+    weights: IntArray | None = None
 
 
 class RowSink(Protocol):
@@ -43,6 +49,9 @@ class RowSink(Protocol):
 
 class SinkRequest(Protocol):
     """Says which sink a search is to give its rows to, at any time while it runs."""
+
+    def together(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Yield the input rows, of one search each, whose rows the sinks that are then asked for get."""
 
     def opened(self, source: SinkSource) -> RowSink | None:
         """Return the sink that a search is to have, which then asks no more; None as long as there is none."""

@@ -49,10 +49,10 @@ def scanned_vertices(level: VertexLevel, runtime: Runtime, masks: Masks, first: 
     ExecutionError
         Where a predicate fails.
     """
-    ranges = runtime.store.label_ranges(level.labels).tolist()
+    ranges, most = runtime.store.label_ranges(level.labels).tolist(), max(first, BATCH_ROWS)
     if not level.predicates:
         for low, high in ranges:
-            for offset, length in pieces(high - low, first):
+            for offset, length in pieces(high - low, first, most):
                 yield NodeColumn(None, (low + offset, low + offset + length))
             first = BATCH_ROWS
         return
@@ -61,7 +61,7 @@ def scanned_vertices(level: VertexLevel, runtime: Runtime, masks: Masks, first: 
         parts = [masks.places(mask, low, np.int64) for low, mask in _masks(level, ranges, masks)]
         listed = parts[0] if len(parts) == 1 else np.concatenate([*parts, np.zeros(0, np.int64)])
         _note(level, ranges, masks, len(listed))
-    for offset, length in pieces(len(listed), first):
+    for offset, length in pieces(len(listed), first, most):
         yield NodeColumn(listed[offset : offset + length])
 
 

@@ -39,7 +39,7 @@ def extended(
     buffer = min(_MOST_BUFFER, free // 64, _MOST_BUFFER if limit is None else limit // 64)
     extension = CountingExtension(run, plan, shape, free // 2, most_slots=_PIECE_SLOTS)
     for part in to_host(extension.rows(seeds, rows), run.stream, max(_LEAST_BUFFER, buffer)):
-        each = part.n if run.context.gathers else _CHUNK_ROWS
+        each = part.n if run.context.handed_on is search else _CHUNK_ROWS
         for begin in range(0, part.n, each):
             end = min(part.n, begin + each)
             yield _chunk(part, slice(begin, end), end - begin, plan.resolved.outputs, search, run)

@@ -55,7 +55,6 @@ def _searched(search: Search, runtime: Runtime) -> int:
 
     context = runtime.context
     masks = runtime.masks = Masks(runtime)
-    context.gathers = False
     try:
         level = scanned_level(search, runtime)
         if level is not None:

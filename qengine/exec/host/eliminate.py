@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from qengine import _native
 from qengine._control import Status
-from qengine.exec.common.columns import numbers_from
+from qengine.exec.common.dealing import deal, part_size
 from qengine.exec.common.relations import Relations, SparseMatrix
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
@@ -371,8 +371,27 @@ class _Run:
                 "qe_eliminate_pairs", terms.ctypes.data, len(terms), self.n, int(self.wide), chunk.ctypes.data
             )
             after = int(chunk["next"][0])
-            found = lengths[: after - first].astype(np.int64)
-            places = numbers_from(begins[: after - first].astype(np.int64), found)
-            starts = np.repeat(np.arange(first, after), found)
+            rows = after - first
+            yield self._put_together(first, (begins[:rows], lengths[:rows]), ends, counts), after
             first = after
-            yield ((starts, ends[places].astype(np.int64)), counts[places]), first
+
+    def _put_together(self, first: int, lists: tuple[Array, Array], ends: Array, counts: Array) -> Counts:
+        """Return pairs by their roots, those from ``first`` on; ``lists``: where each one's begins, how long it is."""
+        begins, lengths = (each.astype(np.int64) for each in lists)
+        stops = np.cumsum(lengths)
+        total = int(stops[-1])
+        found = [np.empty(total, np.int64) for _ in range(3)]
+
+        def put(begin: int) -> None:
+            self.context.check()
+            some = slice(begin, begin + size)
+            low, high = int(stops[begin] - lengths[begin]), int(stops[some][-1])
+            roots = np.repeat(np.arange(len(lengths[some])), lengths[some])
+            places = np.arange(low, high) + (begins - stops + lengths)[some][roots]
+            for to, values in zip(found, (roots + (first + begin), ends[places], counts[places]), strict=True):
+                to[low:high] = values
+
+        size = -(-len(lengths) // -(-max(total, 1) // part_size(total, self.context)))
+        deal(put, range(0, len(lengths), size), self.context)
+        starts, others, times = found
+        return (starts, others), times

@@ -15,7 +15,9 @@ from qengine.exec.common.row_sinks import SinkSource
 from qengine.exec.context import ExecutionContext
 from qengine.exec.host.folds import Fold, column_on_host
 
-SOURCE = _native.record("u8 columns conditions; i8 orbits; i4 n_images n_variables n_conditions weighted")
+SOURCE = _native.record(
+    "u8 columns given weights conditions; i8 orbits; i4 n_images n_variables n_given n_conditions weighted unused"
+)
 ROW_FOLD = _native.record("SOURCE source; u8 folds; i4 n_folds unused", SOURCE=SOURCE)
 ORDER_KEY = _native.record("COLUMN column; i4 descending unused", COLUMN=COLUMN)
 FIRST_ROWS = _native.record(
@@ -64,12 +66,21 @@ class _Sink(NativeSink):
 
     def __init__(self, source: SinkSource, names: Sequence[str], conditions: Sequence[Condition]) -> None:
         place = {name: k for k, name in enumerate(source.outputs)}
-        columns = np.array([[place[image[place[name]]] for name in names] for image in source.images], np.int32)
+        of_rows = {name: -1 - k for k, name in enumerate(source.given)}
+        columns = np.array(
+            [
+                [of_rows[name] if name in of_rows else place[image[place[name]]] for name in names]
+                for image in source.images
+            ],
+            np.int32,
+        )
+        given = np.array([ids.ctypes.data for ids in source.given.values()], np.uint64)
         compared = condition_records(conditions, partial(column_on_host, names))
-        super().__init__(columns, compared, conditions)
+        super().__init__(source, columns, given, compared, conditions)
         self._source = (
-            columns.ctypes.data, compared.ctypes.data, source.orbits, len(columns), len(names), len(compared),
-            source.weighted,
+            columns.ctypes.data, given.ctypes.data, 0 if source.weights is None else source.weights.ctypes.data,
+            compared.ctypes.data, source.orbits, len(columns), len(names), len(given), len(compared),
+            source.weighted, 0,
         )  # fmt: skip
 
 

@@ -267,7 +267,7 @@ def _chunk_rows(resolved: ResolvedSearch, search: Search, context: ExecutionCont
     Each thread fills a chunk while another waits; breadth first a piece of two chunks a level comes on top.
     """
     if context.memory_limit is None:
-        return LONG_ROWS if context.gathers else _CHUNK_ROWS
+        return LONG_ROWS if context.handed_on is search else _CHUNK_ROWS
     columns = (len(resolved.outputs) + 2) * (2 * context.threads + 2)
     if search.strategy == "extend":
         columns += 2 * len(search.levels) * (len(search.levels) + 2)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from qengine._frozen import frozen, replace
 from qengine.errors import ExecutionError, OutOfMemory
-from qengine.exec.common.batch import BATCH_ROWS, Batch, concatenate_batches
+from qengine.exec.common.batch import BATCH_ROWS, LONG_ROWS, Batch, concatenate_batches
 from qengine.exec.common.batch_parts import by_parts, pieces
 from qengine.exec.common.columns import (
     Column,
@@ -64,7 +64,7 @@ def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, f
     grouping = Aggregation(replace(operator.input, aggregates=tuple(named)), None, runtime, whose=operator)
     levels = entry_levels(operator.search)
     assert levels is not None
-    vertices = build.later(operator.search, first)
+    vertices = build.later(operator.search, LONG_ROWS if runtime.context.handed_on is operator else first)
     values = [build.later(each, first) for each in operator.values]
 
     def singly(weight: str | None, batches: Iterator[Batch], outer: Batch) -> Iterator[Batch]:

@@ -7,7 +7,7 @@ from functools import partial
 
 from qengine._cached import cached_property
 from qengine.exec.common.aggregates import Aggregator, State, aggregator, weights_of
-from qengine.exec.common.batch import BATCH_ROWS, Batch
+from qengine.exec.common.batch import BATCH_ROWS, LONG_ROWS, Batch
 from qengine.exec.common.batch_parts import by_parts, fitting, pieces
 from qengine.exec.common.expressions.compiler import Evaluate, compile_expression
 from qengine.exec.common.grouping import Groups, group_rows, rows_alone
@@ -79,8 +79,7 @@ class Aggregation:
                 result = self._runtime.context.aside(
                     partial(self._final, part, aggregators), part.length * len(part.columns()) + part.listed
                 )
-                for offset, length in pieces(result.length, BATCH_ROWS):
-                    yield result.slice(offset, length)
+                yield from self._emitted(result)
 
     def _parts(
         self, batches: Iterator[Batch], outer: Batch, folded: Callable[[], FoldedGroups] | None
@@ -118,14 +117,17 @@ class Aggregation:
             return self._final(Partial(groups.count, [groups.firsts(key) for key in keys], found), self._aggregators)
 
         result = context.aside(grouped, batch.length)
-        for offset, length in pieces(result.length, BATCH_ROWS):
-            yield result.slice(offset, length)
+        yield from self._emitted(result)
 
     def of_groups(self, groups: FoldedGroups) -> Iterator[Batch]:
         """Yield groups that were folded, at least one."""
         part = Partial(groups.length, groups.keys, groups.states)
         result = self._runtime.context.aside(lambda: self._final(part, self._aggregators), groups.length)
-        for offset, length in pieces(result.length, BATCH_ROWS):
+        yield from self._emitted(result)
+
+    def _emitted(self, result: Batch) -> Iterator[Batch]:
+        most = LONG_ROWS if self._runtime.context.handed_on is self._whose else BATCH_ROWS
+        for offset, length in pieces(result.length, most, most):
             yield result.slice(offset, length)
 
     def _final(self, part: Partial, aggregators: Sequence[Aggregator]) -> Batch:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from qengine.exec.common.batch import BATCH_ROWS, Batch
-from qengine.exec.common.columns import IntArray
+import numpy as np
+
+from qengine._frozen import replace
+from qengine.exec.common.aggregates import weights_of
+from qengine.exec.common.batch import BATCH_ROWS, LONG_ROWS, Batch, concatenate_batches
+from qengine.exec.common.columns import IntArray, NodeColumn, RelationshipColumn
 from qengine.exec.common.element_columns import Elements, compared_numbers, elements_of
 from qengine.exec.common.fold_plan import Condition
 from qengine.exec.common.match_plan import COMPARISONS
+from qengine.exec.common.operators.bound_elements import bound_elements
 from qengine.exec.common.operators.join import JoinStage, ids_of
 from qengine.exec.common.operators.matching import diverted_search_stage
 from qengine.exec.common.operators.rows import filtered_stage
@@ -18,7 +23,7 @@ from qengine.exec.common.runtime import Runtime
 from qengine.exec.common.vertex_scan import scanned_level
 from qengine.exec.memory import Holding
 from qengine.plan import logical, physical
-from qengine.plan.expr import Comparison, Expr
+from qengine.plan.expr import Comparison, Expr, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.traverse import conjuncts, free_variables, only_variable, operators
 
@@ -31,6 +36,8 @@ def comparisons_between(predicates: Sequence[Expr]) -> list[Comparison] | None:
 
 def _compared(condition: Expr) -> Comparison | None:
     if not isinstance(condition, Comparison) or len(condition.ops) > 1 or condition_can_fail(condition):
+        return None
+    if condition.ops[0] not in ("=", "<>") and any(isinstance(arg, Variable) for arg in condition.args):
         return None
     return condition if all(only_variable(arg) is not None for arg in condition.args) else None
 
@@ -52,7 +59,7 @@ def compared_conditions(
 def diversion_of(operator: logical.Operator, build: Build) -> Diversion | None:
     """Return how rows of an operator can be diverted: of a search, perhaps compared, of the whole graph perhaps joined.
 
-    One that begins with given rows is run for each batch of them, with a sink of its own.
+    One that begins with given rows is run for some of them at a time, each time with a sink of its own.
     """
     comparisons: list[Comparison] | None = []
     below = operator
@@ -103,6 +110,9 @@ class Diversion:
         self._sink_of: Callable[[SinkSource], RowSink] | None = None
         self._inner: RowSink | None = None
         self._join: JoinStage | None = None
+        self._given: Batch | None = None
+        self._carried: dict[str, Elements] = {}
+        self._weight: str | None = None
         self.seen = 0
         self.count = search.count
         self.expected = (search.rows if joined is None else joined.rows) or 0.0
@@ -129,15 +139,42 @@ class Diversion:
         """Tell whether rows for these outer rows can be diverted."""
         return outer.length == 1 and ROW not in outer.columns
 
+    def together(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Yield given rows, as many together as occupy all threads once a sink takes what is found from them."""
+        context = self._runtime.context
+        most = 1 if context.memory_limit is not None else min(LONG_ROWS, BATCH_ROWS * context.threads)
+        waiting: list[Batch] = []
+        for batch in batches:
+            waiting.append(batch)
+            if self._sink_of is None or not batch.columns or sum(each.length for each in waiting) >= most:
+                yield self._next(waiting)
+                waiting = []
+        if waiting:
+            yield self._next(waiting)
+
+    def _next(self, waiting: list[Batch]) -> Batch:
+        self._given = concatenate_batches(waiting)
+        return self._given
+
+    def counts_by(self, weight: str | None) -> bool:
+        """Let rows count as often as a column says; False where it is neither the search's nor of the given rows."""
+        self._weight = None if weight == self.count else weight
+        return self._weight is None or (self.count is None and self._search.seeds > 0)
+
     def elements(self, names: frozenset[str]) -> dict[str, Elements] | None:
-        """Return what variables, and those that are compared, may bind; None where one has no such level."""
+        """Return what variables, and those that are compared, may bind; None where that can't be told of one."""
         wanted = names.union(*(free_variables(each) for each in self._comparisons))
         searches = [each for each in operators(self._joined or self._search) if isinstance(each, physical.Search)]
         levels = {level.name: level for each in searches for level in each.levels}
         emitted = (*self._search.emit, *(self._joined.emit if self._joined is not None else ()))
-        found = {name: elements_of(levels[name], self._runtime) for name in wanted if name in levels}
-        kept = {name: each for name, each in found.items() if each is not None and name in emitted}
-        return kept if kept.keys() == wanted else None
+        bound = {name: elements_of(levels[name], self._runtime) for name in wanted.intersection(levels, emitted)}
+        found = {name: each for name, each in bound.items() if each is not None}
+        others = wanted - bound.keys()
+        carried = bound_elements(self._search, others, self._runtime) if others else {}
+        if carried is None or len(found) < len(bound):
+            return None
+        self._carried = carried
+        return carried | found
 
     def conditions(self, elements: Mapping[str, Elements], holding: Holding) -> list[Condition] | None:
         """Return the comparisons by numbers of all elements; None where their values have none."""
@@ -153,12 +190,33 @@ class Diversion:
         if sink_of is None:
             return None
         if self._join is None:
-            self._inner = sink_of(source)
+            with_given = self._with_given(source)
+            self._inner = None if with_given is None else sink_of(with_given)
             return self._inner
         self._sink_of = None
         joining = self._join.sink(source, sink_of)
         self._inner = None if joining is None else joining.inner
         return joining
+
+    def _with_given(self, source: SinkSource) -> SinkSource | None:
+        """Return the source with what its input rows have; None where one lacks an id, or counts too often."""
+        if not self._carried and self._weight is None:
+            return source
+        assert self._given is not None
+        given = {}
+        for name, elements in self._carried.items():
+            column = self._given.columns.get(name)
+            if not isinstance(column, NodeColumn | RelationshipColumn):
+                return None
+            given[name] = ids_of(column)
+            if given[name].min() < elements.begin or given[name].max() >= elements.end:
+                return None
+        if self._weight is None:
+            return replace(source, given=given)
+        weights = weights_of(self._given.columns[self._weight])
+        if weights.dtype == object:
+            return None
+        return replace(source, given=given, weights=np.ascontiguousarray(weights, np.int64))
 
     def returned(self, outputs: Sequence[str]) -> Sequence[Sequence[IntArray]]:
         """Return rows of the search that it gave before the sink was wanted, and that are not yet joined."""

@@ -12,9 +12,10 @@ from qengine.errors import ResourceError
 from qengine.exec.common.aggregates import weights_of
 from qengine.exec.common.batch import BATCH_ROWS, Batch
 from qengine.exec.common.columns import IntArray, NodeColumn, RelationshipColumn
-from qengine.exec.common.element_columns import Elements, elements_of, evaluations
+from qengine.exec.common.element_columns import Elements, evaluations
 from qengine.exec.common.fold_plan import Condition
 from qengine.exec.common.operators.aggregation import Aggregation, counted_call
+from qengine.exec.common.operators.bound_elements import bound_elements
 from qengine.exec.common.operators.diversion import Diversion
 from qengine.exec.common.operators.folded import Folded, FoldMaker
 from qengine.exec.common.runtime import Runtime
@@ -22,7 +23,6 @@ from qengine.exec.memory import Holding
 from qengine.exec.view import MaskProvider
 from qengine.plan import logical, physical
 from qengine.plan.folding import folded_variables, variable_of
-from qengine.plan.traverse import operators
 
 _WEIGHT_BITS = 40
 _A_ROW = 2  # elements that an expression is evaluated for in the time that folding saves for a row
@@ -42,27 +42,8 @@ def folded_rows(operator: logical.Aggregate, runtime: Runtime) -> FoldedRows | N
     names = folded_variables(operator)
     if not names:
         return None
-    found: dict[str, Elements] = {}
-    for below in operators(operator.input):
-        match below:
-            case physical.Search(levels=levels):
-                for level in levels:
-                    elements = elements_of(level, runtime) if level.name in names else None
-                    if elements is not None:
-                        found[level.name] = elements
-            case physical.Reach(end=end) | physical.Walk(end=end):
-                elements = elements_of(end, runtime) if end.name in names - found.keys() else None
-                if elements is not None:
-                    found[end.name] = elements
-            case physical.LookUp(name=name, labels=labels, relationship=False):
-                elements = elements_of(physical.VertexLevel(name, labels), runtime) if name in names else None
-                if elements is not None:
-                    found[name] = elements
-            case physical.HashJoin() | physical.Eliminate() | logical.Filter() | logical.Unit():
-                pass
-            case _:
-                return None
-    return FoldedRows(operator, found, runtime) if found.keys() == names else None
+    found = bound_elements(operator.input, names, runtime)
+    return None if found is None else FoldedRows(operator, found, runtime)
 
 
 def searched_on_device(operator: logical.Aggregate, runtime: Runtime) -> physical.Search | None:
@@ -208,7 +189,7 @@ class FoldedRows:
 
     def _elements_with(self, diversion: Diversion) -> dict[str, Elements] | None:
         """Return what may be bound to the variables that are folded or compared; None where rows count otherwise."""
-        if self._operator.weight != diversion.count:
+        if not diversion.counts_by(self._operator.weight):
             return None
         return diversion.elements(frozenset(self._elements))
 

@@ -74,8 +74,8 @@ def _searched(
     seeds = [level.name for level in operator.levels[: operator.seeds]]
 
     def run(outer: Batch) -> Iterator[Batch]:
-        wanted, most = first, LONG_ROWS if runtime.context.gathers else BATCH_ROWS
-        for batch in upstream(outer):
+        wanted, most = first, LONG_ROWS if runtime.context.handed_on is operator else BATCH_ROWS
+        for batch in upstream(outer) if diversion is None else diversion.together(upstream(outer)):
             ids = [vertex_ids(batch.columns[name]) for name in seeds]
             for chunk in find(runtime.store, operator, ids, batch.length, runtime.context, build.masks):
                 for offset, length in pieces(len(chunk.row), wanted, most):
