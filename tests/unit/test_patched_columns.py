@@ -39,6 +39,36 @@ def test_few_values_are_taken_without_making_the_column(kind: str) -> None:
     assert now.present == 300 <= len(whole) - whole.null_count
 
 
+@pytest.mark.parametrize("kind", ["int64", "string", "timestamp", "list"])
+def test_single_values_and_what_one_column_has_make_no_column(kind: str) -> None:
+    wanted: object = {"timestamp": pa.timestamp("us")}.get(kind, kind)
+    plain = pa.array([[n] for n in range(40_000)]) if kind == "list" else pa.array(range(40_000)).cast(wanted)
+    before = PropertyColumn(10, plain)
+    one, other = before.value(17), before.value(30)
+    first = patched(before, None, 40_500, {12: one, 40_400: other}, whole=False)
+    assert first is not None
+    second = patched(first, None, 40_500, {40_401: one, 13: other}, whole=False)
+    assert isinstance(second, PatchedColumn)
+    for now in (second, first):  # making the later one makes the other
+        now = patched(now, None, 40_500, {15: one}, whole=False) if now is first else now
+        assert isinstance(now, PatchedColumn)
+        values = {id: now.value(id) for id in (12, 13, 40_400)}
+        parts = {bounds: now.slice(*bounds) for bounds in ((16, 40_010), (20, 21), (40_400, 40_401), (12, 13))}
+        assert not is_made(now)
+        assert [now.value(id) for id in (-1, 9, 40_300, 40_450)] == [None] * 4
+        crossing = now.slice(40_000, 40_402)
+        assert is_made(now)
+        assert crossing.equals(now.slice(40_000, 40_402)) and len(crossing) == 402
+        assert all(now.slice(*bounds).equals(part) for bounds, part in parts.items())
+        assert {id: now.value(id) for id in values} == values
+    assert first.value(12) == one != second.value(13) == other
+    third = patched(before, None, 40_500, {12: one}, whole=False)
+    assert third is not None
+    expected = [one if id == 12 else before.value(id) for id in range(10, 100)]
+    assert [third.value(id) for id in range(10, 100)] == expected
+    assert is_made(third), "many single values are as much as all"
+
+
 def test_where_relationships_stand_is_asked_when_a_column_is_read() -> None:
     before = PropertyColumn(0, pa.array(range(100)))
     edit = Edit(100, NOWHERE, np.array([3, 50]), np.array([100, 101]))
