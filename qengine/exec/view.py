@@ -124,6 +124,12 @@ class ExecView(CatalogView, GraphReader, Protocol):
     def derived(self) -> LruCache[Any]:
         """What executions have computed of the graph alone, each with ``nbytes``; they may add to it."""
 
+    def made_of(self, key: str) -> ExecView | None:
+        """Return the version before, while it is there, if this one can follow its indexes of a property of nodes."""
+
+    def follow_index(self, place: tuple[str, str], before: Any) -> Any:
+        """Return an index that follows that of ``made_of``; None where there is none, or too much differs."""
+
     @property
     def groups(self) -> tuple[LabelGroup, ...]:
         """The ranges of vertices with exactly the same labels, ascending; they cover all ids."""

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from qengine import Graph
+from qengine.exec.common import access
 from qengine.exec.common.property_texts import PropertyTexts, TextProperty
 from qengine.exec.common.value_index import ChangedIndex, ChangedOrder
 from qengine.exec.context import ExecutionContext
@@ -112,6 +113,24 @@ def test_versions_find_keys_by_the_index_of_the_base_and_what_differs() -> None:
     assert isinstance(index, ChangedIndex) and not index.unique and not graph._store.is_key("id")
     assert [len(index.few(key, ExecutionContext())) for key in (5, 7, -7, 8, 2_000)] == [2, 0, 1, 1, 0]
     assert not is_made(graph._store.node_property("id"))
+
+
+@pytest.mark.parametrize("text", ["x = $k", "x > $k"])
+def test_scans_of_versions_pay_for_an_index_that_all_follow(text: str) -> None:
+    count, kind = 20_000, "hash" if "=" in text else "sorted"
+    graph = Graph.from_records([{"id": n, "labels": ["P"], "properties": {"x": n}} for n in range(count)], [])
+    base = graph._store
+    ask = f"MATCH (n:P) WHERE n.{text} RETURN count(*)"
+    before = graph.query(ask, {"k": count - 3}).value()
+    for turn in range(access.SCANS[kind]):
+        graph.query("CREATE (:P {x: $x})", {"x": count - 2 - turn % 2})
+        found = graph.query(ask, {"k": count - 3}).value()
+        assert found == graph.query(ask, {"k": count - 3}, device="reference").value(), turn
+        assert graph._store is not base
+    assert base.derived.find((kind, "x")) is not None
+    known = graph._store.derived.find((kind, "x"))
+    assert isinstance(known, ChangedIndex | ChangedOrder)
+    assert before == (1 if kind == "hash" else 2)
 
 
 def test_few_texts_sizes_and_nulls_make_no_column() -> None:
