@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from qengine.storage.columns import PropertyColumn
     from qengine.storage.numbers import Numbers
     from qengine.storage.signatures import Signatures
-    from qengine.storage.store import EdgeType, LabelGroup
+    from qengine.storage.store import EdgeType, LabelGroup, Place
 
 
 class ColumnReader(Protocol):
@@ -127,7 +127,7 @@ class ExecView(CatalogView, GraphReader, Protocol):
     def made_of(self, key: str) -> ExecView | None:
         """Return the version before, while it is there, if this one can follow its indexes of a property of nodes."""
 
-    def follow_index(self, place: tuple[str, str], before: Any) -> Any:
+    def follow_index(self, place: Place, before: Any) -> Any:
         """Return an index that follows that of ``made_of``; None where there is none, or too much differs."""
 
     @property

@@ -236,7 +236,7 @@ class GraphStore:
             return None
         return before
 
-    def follow_index(self, place: tuple[str, str], before: GraphStore) -> Any:
+    def follow_index(self, place: Place, before: GraphStore) -> Any:
         """Return an index of a property of nodes, made of that of the version before; None where that has none."""
         index = before.derived.find(place)
         return None if index is None else self._take_over(place, index, before)

@@ -51,7 +51,10 @@ def test_single_values_and_what_one_column_has_make_no_column(kind: str) -> None
     second = patched(first, None, 40_500, {40_401: one, 13: other}, whole=False)
     assert isinstance(second, PatchedColumn)
     for now in (second, first):  # making the later one makes the other
-        now = patched(now, None, 40_500, {15: one}, whole=False) if now is first else now
+        if now is first:
+            later = patched(first, None, 40_500, {15: one}, whole=False)
+            assert later is not None
+            now = later
         assert isinstance(now, PatchedColumn)
         values = {id: now.value(id) for id in (12, 13, 40_400)}
         parts = {bounds: now.slice(*bounds) for bounds in ((16, 40_010), (20, 21), (40_400, 40_401), (12, 13))}
