@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from qengine.storage.columns import PropertyColumn
     from qengine.storage.numbers import Numbers
     from qengine.storage.signatures import Signatures
-    from qengine.storage.store import EdgeType, LabelGroup
+    from qengine.storage.store import EdgeType, LabelGroup, Place
 
 
 class ColumnReader(Protocol):
@@ -123,6 +123,12 @@ class ExecView(CatalogView, GraphReader, Protocol):
     @property
     def derived(self) -> LruCache[Any]:
         """What executions have computed of the graph alone, each with ``nbytes``; they may add to it."""
+
+    def made_of(self, key: str) -> ExecView | None:
+        """Return the version before, while it is there, if this one can follow its indexes of a property of nodes."""
+
+    def follow_index(self, place: Place, before: Any) -> Any:
+        """Return an index that follows that of ``made_of``; None where there is none, or too much differs."""
 
     @property
     def groups(self) -> tuple[LabelGroup, ...]:

@@ -22,6 +22,7 @@ _DEEPEST = 16  # columns that were never read, one made of the other
 _BYTES = 8  # that a value takes, or a character at most
 _PLAIN = {pa.int64(): int, pa.float64(): float, pa.bool_(): bool, pa.string(): str, pa.large_string(): str}
 _FEWER = 16  # times fewer values than a column has are taken without making it
+_COPIED = 2048  # values that are copied in about the time of finding one in a column that isn't made
 _RUNS = 8  # of which a column may be read as it is, rather than made
 _TEXTS = 1 << 30  # bytes of a column whose texts surely have 32-bit offsets
 
@@ -253,6 +254,7 @@ class PatchedColumn(PropertyColumn):
     _find: Callable[[], tuple[Pieces, Any]] | None
     _change: Change | None
     _taken: tuple[Pieces, Any] | None = None
+    _single: int = 0  # values that were asked for one by one
     _base: Callable[[], PropertyColumn | None]
     _type: Any
     _length: int
@@ -357,6 +359,37 @@ class PatchedColumn(PropertyColumn):
             if before is not None and self.picks(len(ids)):
                 return self._picked(before, np.asarray(ids).astype(np.int64, copy=False) - self.begin)
         return super().take(ids)
+
+    def value(self, id: int) -> Any:
+        """Return the value of one id, which may be any; nothing is made for few of these."""
+        with self._lock:
+            before = self._before
+            if before is not None and self._single * _COPIED < self._length:
+                self.__dict__.update(_single=self._single + 1)
+                run = self._run(id - self.begin, id - self.begin + 1)
+                return None if run is None else run[0].value(run[1] + run[0].begin)
+        return super().value(id)
+
+    def slice(self, begin: int, end: int) -> Any:
+        """Return the values of the ids ``[begin, end)``; no copy, and nothing is made, where all are of one column."""
+        with self._lock:
+            if self._before is not None and self.begin <= begin < end <= self.end:
+                run = self._run(begin - self.begin, end - self.begin)
+                if run is not None and run[0].arrow_type == self._type:
+                    return run[0].slice(run[1] + run[0].begin, run[1] + run[0].begin + end - begin)
+        return super().slice(begin, end)
+
+    def _run(self, begin: int, end: int) -> tuple[PropertyColumn, int] | None:
+        """Return the column that has the values of some places, and the first of its rows; None where none has all."""
+        pieces, added = self._parts()
+        at = int(np.searchsorted(pieces.begins, begin, side="right")) - 1
+        last = int(pieces.begins[at + 1]) if at + 1 < len(pieces.begins) else pieces.count
+        if at < 0 or end > last or (source := int(pieces.sources[at])) == NOTHING:
+            return None
+        assert self._before is not None
+        row = source + begin - int(pieces.begins[at])
+        known = self._before.length
+        return (self._before, row) if row < known else (PropertyColumn(0, added), row - known)
 
     def _picked(self, before: PropertyColumn, places: Array) -> Any:
         """Return the values of some places, any others being null, of the column before and the new ones."""

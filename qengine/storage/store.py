@@ -28,6 +28,9 @@ from qengine.storage.signatures import Signatures
 from qengine.storage.statistics import Statistics
 from qengine.types import ANY, Node, Relationship, Type
 
+Place = tuple[str, str] | tuple[str, int, str]
+"""Of an index among what is derived of a graph: its kind, the type where it is of relationships, and the property."""
+
 _KNOWN_RANGES = 4096  # label expressions whose ranges are remembered
 _INDEXES = frozenset(("hash", "sorted", "codes"))  # with what begins the places of indexes among what is derived
 _SPARED = 32  # times fewer elements are sampled where pages cost
@@ -121,6 +124,7 @@ class GraphStore:
         )
         self.kept = KeptIndexes()
         self.statistics_before: Callable[[Statistics], None] | None = None  # begins with those of the version before
+        self.version_before: Callable[[], GraphStore | None] = lambda: None  # which it doesn't keep
         self.is_better_base = False  # than the version before: changes can be spliced into more of its lists
         self.drift = 0  # elements that differ from those of the first version of this nature
 
@@ -205,24 +209,37 @@ class GraphStore:
         Of columns in which few values differ those that have these, too.
         """
         for place, index in before.derived.items():
-            if not isinstance(place, tuple) or place[0] not in _INDEXES:
-                continue
-            *types, key = place[1:]
-            if types:
-                kind = before.types[types[0]]
-                now = self.type_index(kind.name)
-                if now is None or self.relationship_property(now, key) is not before.relationship_property(
-                    types[0], key
-                ):
-                    continue
-                place = place[0], now, key
-            else:
-                was, column = before.node_property(key), self.node_property(key)
-                if was is not column:
-                    change = column.changed_from(was) if was is not None and column is not None else None
-                    index = None if change is None else index.with_change(change)
-            if index is not None:
-                self.derived.get(place, lambda index=index: index)  # type: ignore[misc]
+            if isinstance(place, tuple) and place[0] in _INDEXES:
+                self._take_over(place, index, before)
+
+    def _take_over(self, place: Place, index: Any, before: GraphStore) -> Any:
+        """Keep one of these; ``place``: that of the version before. Return None where it can't be followed."""
+        *types, key = place[1:]
+        if types:
+            kind = before.types[types[0]]
+            now = self.type_index(kind.name)
+            if now is None or self.relationship_property(now, key) is not before.relationship_property(types[0], key):
+                return None
+            place = place[0], now, key
+        else:
+            was, column = before.node_property(key), self.node_property(key)
+            if was is not column:
+                change = column.changed_from(was) if was is not None and column is not None else None
+                index = None if change is None else index.with_change(change)
+        return None if index is None else self.derived.get(place, lambda: index)
+
+    def made_of(self, key: str) -> GraphStore | None:
+        """Return the version before, while it is there, if this one can follow its indexes of a property of nodes."""
+        before = self.version_before()
+        was, column = None if before is None else before.node_property(key), self.node_property(key)
+        if was is None or column is None or (was is not column and column.changed_from(was) is None):
+            return None
+        return before
+
+    def follow_index(self, place: Place, before: GraphStore) -> Any:
+        """Return an index of a property of nodes, made of that of the version before; None where that has none."""
+        index = before.derived.find(place)
+        return None if index is None else self._take_over(place, index, before)
 
     def edge_statistics(self, source: Labels, type: str | None, target: Labels) -> EdgeStatistics:
         """Return statistics of the matches of ``(:source)-[:type]->(:target)``, any of them None for all.

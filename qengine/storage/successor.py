@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import eq, is_
 from typing import Any, TypeAlias
+from weakref import ref
 
 import numpy as np
 import pyarrow as pa
@@ -96,6 +97,7 @@ class Successors:
         store.is_better_base = any(each.lists.made_anew for each in made)
         for before in (base, *(() if last is None else (last.store,))):
             store.take_over_indexes(before)
+        store.version_before = ref(base)
         store.kept = base.kept.after(commit, rules)
         same = [each.name for each in made if each.lists.origin is None] if layout.moves is None else None
         found = {each.name: each.lists.changes for each in made if each.lists.changes is not None}

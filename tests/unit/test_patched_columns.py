@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from qengine import Graph
+from qengine.exec.common import access
 from qengine.exec.common.property_texts import PropertyTexts, TextProperty
 from qengine.exec.common.value_index import ChangedIndex, ChangedOrder
 from qengine.exec.context import ExecutionContext
@@ -37,6 +38,39 @@ def test_few_values_are_taken_without_making_the_column(kind: str) -> None:
     assert now.take(ids).to_pylist() == found.to_pylist()
     assert now.take(ids[:2]).to_pylist() == [whole[340].as_py(), whole[2].as_py()]
     assert now.present == 300 <= len(whole) - whole.null_count
+
+
+@pytest.mark.parametrize("kind", ["int64", "string", "timestamp", "list"])
+def test_single_values_and_what_one_column_has_make_no_column(kind: str) -> None:
+    wanted: object = {"timestamp": pa.timestamp("us")}.get(kind, kind)
+    plain = pa.array([[n] for n in range(40_000)]) if kind == "list" else pa.array(range(40_000)).cast(wanted)
+    before = PropertyColumn(10, plain)
+    one, other = before.value(17), before.value(30)
+    first = patched(before, None, 40_500, {12: one, 40_400: other}, whole=False)
+    assert first is not None
+    second = patched(first, None, 40_500, {40_401: one, 13: other}, whole=False)
+    assert isinstance(second, PatchedColumn)
+    for now in (second, first):  # making the later one makes the other
+        if now is first:
+            later = patched(first, None, 40_500, {15: one}, whole=False)
+            assert later is not None
+            now = later
+        assert isinstance(now, PatchedColumn)
+        values = {id: now.value(id) for id in (12, 13, 40_400)}
+        parts = {bounds: now.slice(*bounds) for bounds in ((16, 40_010), (20, 21), (40_400, 40_401), (12, 13))}
+        assert not is_made(now)
+        assert [now.value(id) for id in (-1, 9, 40_300, 40_450)] == [None] * 4
+        crossing = now.slice(40_000, 40_402)
+        assert is_made(now)
+        assert crossing.equals(now.slice(40_000, 40_402)) and len(crossing) == 402
+        assert all(now.slice(*bounds).equals(part) for bounds, part in parts.items())
+        assert {id: now.value(id) for id in values} == values
+    assert first.value(12) == one != second.value(13) == other
+    third = patched(before, None, 40_500, {12: one}, whole=False)
+    assert third is not None
+    expected = [one if id == 12 else before.value(id) for id in range(10, 100)]
+    assert [third.value(id) for id in range(10, 100)] == expected
+    assert is_made(third), "many single values are as much as all"
 
 
 def test_where_relationships_stand_is_asked_when_a_column_is_read() -> None:
@@ -82,6 +116,24 @@ def test_versions_find_keys_by_the_index_of_the_base_and_what_differs() -> None:
     assert isinstance(index, ChangedIndex) and not index.unique and not graph._store.is_key("id")
     assert [len(index.few(key, ExecutionContext())) for key in (5, 7, -7, 8, 2_000)] == [2, 0, 1, 1, 0]
     assert not is_made(graph._store.node_property("id"))
+
+
+@pytest.mark.parametrize("text", ["x = $k", "x > $k"])
+def test_scans_of_versions_pay_for_an_index_that_all_follow(text: str) -> None:
+    count, kind = 20_000, "hash" if "=" in text else "sorted"
+    graph = Graph.from_records([{"id": n, "labels": ["P"], "properties": {"x": n}} for n in range(count)], [])
+    base = graph._store
+    ask = f"MATCH (n:P) WHERE n.{text} RETURN count(*)"
+    before = graph.query(ask, {"k": count - 3}).value()
+    for turn in range(access.SCANS[kind]):
+        graph.query("CREATE (:P {x: $x})", {"x": count - 2 - turn % 2})
+        found = graph.query(ask, {"k": count - 3}).value()
+        assert found == graph.query(ask, {"k": count - 3}, device="reference").value(), turn
+        assert graph._store is not base
+    assert base.derived.find((kind, "x")) is not None
+    known = graph._store.derived.find((kind, "x"))
+    assert isinstance(known, ChangedIndex | ChangedOrder)
+    assert before == (1 if kind == "hash" else 2)
 
 
 def test_few_texts_sizes_and_nulls_make_no_column() -> None:

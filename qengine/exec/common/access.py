@@ -30,6 +30,7 @@ from qengine.plan.fallible import condition_can_fail
 from qengine.plan.physical import VertexLevel
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
+from qengine.storage.store import Place
 
 _Index = TypeVar("_Index", HashIndex, SortedIndex)
 
@@ -48,15 +49,16 @@ class _Past:
 
 _WAIT = 0.02  # seconds between two looks, where another thread makes what is needed
 
-_Place = tuple[str, str] | tuple[str, int, str]
-"""Of an index among what is derived of a graph: its kind, the type where it is of relationships, and the property."""
-
-_pasts: Beside[_Past] = Beside()  # by ``_Place``
+_pasts: Beside[_Past] = Beside()  # by ``Place``
 
 
 def note_scan(store: ExecView, kind: str, key: str, type: int | None = None) -> None:
-    """Remember that a column of nodes, or of a type's relationships, was read where an index would have found few."""
-    _past(store, _place(kind, key, type)).scans += 1
+    """Remember that a column of nodes, or of a type's relationships, was read where an index would have found few.
+
+    It counts for the version whose index this one would follow.
+    """
+    source = store.made_of(key) if type is None else None
+    _past(source or store, _place(kind, key, type)).scans += 1
 
 
 def indexed_nodes(runtime: Runtime, level: VertexLevel, ranges: Sequence[Sequence[int]]) -> tuple[Array, Access] | None:
@@ -203,14 +205,20 @@ def _index(
     place = _place(kind.KIND, key, type)
     if (known := store.derived.find(place)) is not None:
         return known  # type: ignore[no-any-return]
+    now = now or (type is None and _is_declared(store, key, type))
+    if type is None and (source := store.made_of(key)) is not None:
+        if _index(source, kind, key, context, now=now) is None:
+            return None
+        if (known := store.follow_index(place, source)) is not None:
+            return known  # type: ignore[no-any-return]
+        now = True  # so much differs that it gets one of its own, which scans have paid for
     column = store.node_property(key) if type is None else store.relationship_property(type, key)
     if column is None:
         return None
     past = _past(store, place)
     enough = SCANS[kind.KIND] << past.made
-    if not now and _is_declared(store, key, type):
-        enough = 0 if type is None else 1  # of relationships none follows from version to version
-    now = now or not enough
+    if type is not None and _is_declared(store, key, type):
+        enough = 1  # of relationships none follows from version to version
     if not (now or past.scans >= enough):
         return None
     if not _fits(store, kind, column, context):
@@ -241,7 +249,7 @@ def _bytes(kind: type[_Index], column: PropertyColumn) -> int:
     return hash_bytes(column) if kind is HashIndex else sorted_bytes(column)
 
 
-def _place(kind: str, key: str, type: int | None) -> _Place:
+def _place(kind: str, key: str, type: int | None) -> Place:
     return (kind, key) if type is None else (kind, type, key)
 
 
@@ -250,7 +258,7 @@ def _is_declared(store: ExecView, key: str, type: int | None) -> bool:
     return rules.index_node_key(key) if type is None else rules.index_relationship_key(store.types[type].name, key)
 
 
-def _past(store: ExecView, place: _Place) -> _Past:
+def _past(store: ExecView, place: Place) -> _Past:
     return _pasts.of(store).setdefault(place, _Past())
 
 

@@ -19,6 +19,7 @@ from qengine.exec.common.columns import (
     concatenate,
     integer_column,
     null_column,
+    text_offsets,
 )
 from qengine.exec.common.expressions import temporal
 from qengine.exec.common.expressions.comparison import COMPARISON
@@ -36,6 +37,9 @@ _NO_NUMBER = r"[A-DF-HJ-MO-Zb-dghj-mo-su-xz_/:,]|[0-9.][+-]|\..*\."
 """What a text that is no number may have: letters of no number's word, a sign within, two points."""
 
 _DECIMALS = r"\A-?[0-9]{1,15}(\.[0-9]{1,15})?\z"
+
+_CHARACTERS = {pa.int64(): b"0123456789-", pa.float64(): b"0123456789-."}
+"""Of which each text is a number that Arrow reads as the language does, or none that Arrow takes."""
 
 
 def _to_integer(_: Runtime, column: Column) -> Column | None:
@@ -67,6 +71,8 @@ def _read(a: Operand, form: str, type: Any, one: Callable[[str], Any]) -> Column
     """Return texts as numbers: those of a form that Arrow reads as the language does, and others one by one."""
     if a.constant:
         return ConstantColumn(one(a.datum.as_py()), len(a.column))
+    if (found := _plain_numbers(a.datum, type)) is not None:
+        return ArrowColumn(found)
     plain = pc.match_substring_regex(a.datum, form)
     if pc.all(plain).as_py() is not False:  # None where there are only nulls
         return ArrowColumn(a.datum.cast(type))
@@ -75,6 +81,17 @@ def _read(a: Operand, form: str, type: Any, one: Callable[[str], Any]) -> Column
         zero_copy_only=False
     )
     return ArrowColumn(mended(numbers, others, a.datum, one))
+
+
+def _plain_numbers(array: Any, type: Any) -> Any:
+    """Return texts as numbers, if all consist of characters that Arrow and the language read alike; else None."""
+    offsets, data = text_offsets(array), array.buffers()[2]
+    if data is None or bytes(memoryview(data)[offsets[0] : offsets[-1]]).translate(None, _CHARACTERS[type]):
+        return None
+    try:
+        return array.cast(type)
+    except pa.ArrowInvalid:
+        return None
 
 
 def _to_boolean(_: Runtime, column: Column) -> Column | None:
