@@ -30,9 +30,10 @@ from qengine._frozen import frozen, record
 from qengine._lru import LruCache
 from qengine.binder.lifting import lifted_literals
 from qengine.catalog.view import CatalogView
-from qengine.errors import QuerySyntaxError, Span
+from qengine.errors import QuerySyntaxError, SemanticError, Span
 from qengine.optimizer.peeking import Assumption, peeking
 from qengine.optimizer.selectivity import holds
+from qengine.plan.fallible import is_read
 from qengine.plan.traverse import with_values
 from qengine.planned import Places, Planned
 from qengine.planning import one_statement
@@ -108,16 +109,20 @@ class Scanned:
 
 @frozen
 class _Slot:
-    """A parameter and what gives its value: places among the literals, each with its sign; one, or those of a list."""
+    """A parameter and what gives its value: places among the literals, each with its sign; one, or those of a list.
+
+    ``function``: what the plan makes a date or time of it by, "" for no such.
+    """
 
     name: str
     items: tuple[tuple[int, int], ...]
     is_list: bool
+    function: str
 
     def value(self, cut: CutText) -> Any:
         """Return the value in a text, None where it has none that a parameter may have."""
         values = [cut.value(place) for place, _ in self.items]
-        if None in values:
+        if None in values or (self.function and not is_read(self.function, values[0])):
             return None
         signed = [-value if sign < 0 else value for value, (_, sign) in zip(values, self.items, strict=True)]
         return signed if self.is_list else signed[0]
@@ -262,7 +267,10 @@ class SharedPlans:
         planned, cut, slots = waiting.planned, waiting.cut, waiting.slots
         values = {slot.name: slot.value(cut) for slot in slots.values()}
         with peeking(values) as peeks:
-            plan = plan_again(statement, planned.text, {span: slot.name for span, slot in slots.items()})
+            try:
+                plan = plan_again(statement, planned.text, {span: slot.name for span, slot in slots.items()})
+            except SemanticError:  # what is written twice is no longer the same, as a key to group by must be
+                return None
         if with_values(_tree(plan), values) != _tree(planned):
             return None
         free = {place for slot in slots.values() for place, _ in slot.items}
@@ -289,12 +297,13 @@ def _slots(statement: ast.Statement, cut: CutText) -> dict[Span, _Slot]:
     """Return the parameters that literals become, by their places; a literal in parentheses becomes none."""
     found: dict[Span, _Slot] = {}
     place_of = {token.end_pos: place for place, token in enumerate(cut.literals)}
-    for number, expr in enumerate(lifted_literals(statement)):
+    for number, lifted in enumerate(lifted_literals(statement)):
+        expr = lifted.literal
         listed = expr.items if isinstance(expr, ast.ListLiteral) else (expr,)
         items = [_item(each, cut, place_of) for each in listed]
         known = tuple(item for item in items if item is not None)
         if len(known) == len(items):
-            found[expr.span] = _Slot(f"{_NAME}{number}", known, isinstance(expr, ast.ListLiteral))
+            found[expr.span] = _Slot(f"{_NAME}{number}", known, isinstance(expr, ast.ListLiteral), lifted.function)
     return found
 
 
