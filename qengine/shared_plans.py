@@ -3,13 +3,14 @@
 A text is cut at its numbers and strings: what stands between them, to the letter, and their kinds are its family. The
 first text of a family is planned as it stands, and waits. When the second comes, the first is planned once more, with
 parameters for those literals that stand for a value alone (``binder.lifting``); the other literals are part of what a
-plan is found by. The plan with parameters is kept if it is the same as the one without once its values are put in: then
-none of it came from a rule that has read a literal. So the second text needs no plan of its own where this one is right
-for it; else it is planned as it stands, and waits for the third. Estimates may read literals. What they came out to is noted (``optimizer.peeking``), and a text whose literals give others
-(a frequent value, a range ten times as wide, a value that is nowhere) gets a plan of its own beside. So no estimate of
-a shared plan is off by more than a factor of two because of it. What is lost: near ties of orders, what rules would
-have made of values that contradict each other in a later text, and the rows that the result's plan shows as expected,
-which are those of the text that it was made for.
+plan is found by. The plan with parameters is kept if it is the same as the one without once its values are put in:
+then none of it came from a rule that has read a literal. So the second text needs no plan of its own where this one is
+right for it; else it is planned as it stands, and waits for the third. Estimates may read literals. What they came out
+to is noted (``optimizer.peeking``), and a text whose literals give others (a frequent value, a range ten times as
+wide, a value that is nowhere) gets a plan of its own beside. So no estimate of a shared plan is off by more than a
+factor of two because of it. What is lost: near ties of orders, what rules would have made of values that contradict
+each other in a later text, and the rows that the result's plan shows as expected, which are those of the text that it
+was made for.
 
 Statements that change the graph share what they are bound to, where all that they read is found by the values of
 properties: nothing else of it is planned beforehand (``update_plans``).
@@ -22,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeAlias
 
 from qengine._cached import cached_property
@@ -54,6 +55,12 @@ _PARSE: Mapping[str, Callable[[Token, str], Any]] = {
     "FLOAT": parse_float,
     "STRING": parse_string,
 }
+
+
+@cache
+def _literal_kinds() -> dict[int, str]:
+    """Return the kinds of tokens that are literals, as the scanner numbers them, with their names."""
+    return {kinds().index(kind): kind for kind in _PARSE}
 
 
 @frozen
@@ -97,14 +104,19 @@ class Scanned:
         text = self.text
         if (tokens := self.tokens) is None:
             return None
-        kept = {kinds().index(kind) for kind in _PARSE}
-        literals = tuple(tokens.some([at for at, kind in enumerate(tokens.column(0)) if kind in kept]).objects())
-        if not literals:
+        names = _literal_kinds()
+        places = [(at, names[kind]) for at, kind in enumerate(tokens.column(0)) if kind in names]
+        if not places:
             return None
-        ends = [0, *[token.end_pos for token in literals]]
-        starts = [*[token.start_pos for token in literals], len(text)]
-        between = tuple([text[end:start] for end, start in zip(ends, starts, strict=True)])
-        return CutText(text, literals, (between, tuple([token.type for token in literals])))
+        starts, ends = tokens.column(1), tokens.column(2)
+        literals, between, behind = list[Token](), list[str](), 0
+        for at, kind in places:
+            start, end = starts[at], ends[at]
+            literals.append(Token(kind, text[start:end], start, end))
+            between.append(text[behind:start])
+            behind = end
+        between.append(text[behind:])
+        return CutText(text, tuple(literals), (tuple(between), tuple([kind for _, kind in places])))
 
 
 @frozen
@@ -141,7 +153,7 @@ class SharedPlan:
 
 @frozen
 class _Waiting:
-    """A text that was planned as it stands for a version, with its parameters, until another text of its family comes.
+    """A text that was planned as it stands for a version, until another text of its family comes.
 
     ``version``: what the version is told by.
     """
@@ -149,12 +161,11 @@ class _Waiting:
     version: object
     planned: Planned
     cut: CutText
-    slots: Mapping[Span, _Slot]
 
 
 @record
 class Family:
-    """The plans of texts that differ in literals alone. ``known``: a text of it was planned, and waits or has waited."""
+    """The plans of texts that differ in literals alone. ``known``: one was planned, and waits or has waited."""
 
     plans: list[SharedPlan] = field(default_factory=list)
     waiting: _Waiting | None = None
@@ -249,11 +260,7 @@ class SharedPlans:
             return
         if family.tries >= _TRIES:
             return
-        slots = _slots(statement, cut)
-        if not slots or any(slot.value(cut) is None or slot.name in planned.parameters for slot in slots.values()):
-            family.tries += 1
-            return
-        waiting = _Waiting(self._version, planned, cut, slots)
+        waiting = _Waiting(self._version, planned, cut)
         if family.known:
             self._lifted(family, waiting, statement, plan_again)
         else:
@@ -264,8 +271,11 @@ class SharedPlans:
     ) -> SharedPlan | None:
         """Plan a text with parameters, and keep the plan for its family; None where rules have read its literals."""
         family.tries += 1
-        planned, cut, slots = waiting.planned, waiting.cut, waiting.slots
+        planned, cut = waiting.planned, waiting.cut
+        slots = _slots(statement, cut)
         values = {slot.name: slot.value(cut) for slot in slots.values()}
+        if not slots or None in values.values() or values.keys() & planned.parameters.keys():
+            return None
         with peeking(values) as peeks:
             try:
                 plan = plan_again(statement, planned.text, {span: slot.name for span, slot in slots.items()})

@@ -10,7 +10,9 @@ whether an expression can fail, as an index of the type of what it finds.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import fields
 from itertools import chain
 
 from qengine._frozen import frozen
@@ -22,7 +24,7 @@ _TESTS = ("STARTS WITH", "ENDS WITH", "CONTAINS")
 
 @frozen
 class Lifted:
-    """A literal, or a list of some, that may become a parameter; ``function``: what makes a value of it, "" for none."""
+    """A literal, or a list of some, that may become a parameter. ``function``: what makes a value of it, or ""."""
 
     literal: ast.Expression
     function: str = ""
@@ -46,12 +48,9 @@ def _of_clauses(clauses: tuple[ast.Clause, ...]) -> Iterator[Lifted]:
         if isinstance(clause, (ast.MatchClause, ast.CreateClause)):
             for pattern in clause.patterns:
                 yield from _of_elements(pattern.elements)
-        if isinstance(clause, (ast.MatchClause, ast.WithClause)):
-            yield from _of_expression(clause.where)
-        if isinstance(clause, (ast.WithClause, ast.ReturnClause)):
-            for item in clause.projection.items:
-                if item.alias is not None:
-                    yield from _of_expression(item.expression)
+            yield from _of_expression(clause.where if isinstance(clause, ast.MatchClause) else None)
+        elif isinstance(clause, (ast.WithClause, ast.ReturnClause)):
+            yield from _of_columns(clause.projection, clause.where if isinstance(clause, ast.WithClause) else None)
         elif isinstance(clause, ast.CallClause):
             yield from _of_body(clause.body.body)
         elif isinstance(clause, ast.MergeClause):
@@ -61,6 +60,33 @@ def _of_clauses(clauses: tuple[ast.Clause, ...]) -> Iterator[Lifted]:
             yield from _of_items(clause.items)
         elif isinstance(clause, ast.ForEachClause):
             yield from _of_clauses(clause.clauses)
+
+
+def _of_columns(projection: ast.Projection, where: ast.Expression | None) -> Iterator[Lifted]:
+    """Yield the literals of WITH or RETURN: none where a column's expression stands there again, and means that column.
+
+    With another literal it would not.
+    """
+    written = Counter(_nodes((projection.items, projection.order, projection.groups, where)))
+    items = [item.expression for item in projection.items]
+    if any(written[each] > 1 and any(isinstance(part, ast.Literal) for part in _nodes(each)) for each in items):
+        return
+    for item in projection.items:
+        if item.alias is not None:
+            yield from _of_expression(item.expression)
+    yield from _of_expression(where)
+
+
+def _nodes(tree: object) -> Iterator[ast.Ast]:
+    """Yield all nodes of a tree, or of several in tuples."""
+    waiting = [tree]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, tuple):
+            waiting += each
+        elif isinstance(each, ast.Ast):
+            yield each
+            waiting += [getattr(each, field.name) for field in fields(each)]
 
 
 def _of_items(items: tuple[ast.SetItem | ast.LabelsItem, ...]) -> Iterator[Lifted]:
