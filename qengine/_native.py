@@ -110,6 +110,15 @@ def address(array: npt.NDArray[Any], kind: npt.DTypeLike) -> int | None:
     return int(pa.py_buffer(array).address) if array.size else None
 
 
+@functools.lru_cache(256)
+def array_of(item: Any, length: int) -> Any:
+    """Return the type of ctypes' arrays of so many items, and keep it.
+
+    ``item * length`` makes a type anew whenever no array of it is left, and each is cyclic garbage behind it.
+    """
+    return item * length
+
+
 def struct(name: str, text: str, **structs: Any) -> type[ctypes.Structure]:
     """Return a ``ctypes.Structure``, the mirror of one that is called so in the library.
 

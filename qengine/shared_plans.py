@@ -1,14 +1,16 @@
 """Plans that statements share which differ in literals alone.
 
 A text is cut at its numbers and strings: what stands between them, to the letter, and their kinds are its family. The
-second text of a family is planned twice, as it stands and with parameters for those literals that stand for a value
-alone (``binder.lifting``); the other literals are part of what a plan is found by. The plan with parameters is kept if
-it is the same as the one without once its values are put in: then none of it came from a rule that has read a literal.
-Estimates may read them. What they came out to is noted (``optimizer.peeking``), and a text whose literals give others
-(a frequent value, a range ten times as wide, a value that is nowhere) gets a plan of its own beside. So no estimate of
-a shared plan is off by more than a factor of two because of it. What is lost: near ties of orders, what rules would
-have made of values that contradict each other in a later text, and the rows that the result's plan shows as expected,
-which are those of the text that it was made for.
+first text of a family is planned as it stands, and waits. When the second comes, the first is planned once more, with
+parameters for those literals that stand for a value alone (``binder.lifting``); the other literals are part of what a
+plan is found by. The plan with parameters is kept if it is the same as the one without once its values are put in:
+then none of it came from a rule that has read a literal. So the second text needs no plan of its own where this one is
+right for it; else it is planned as it stands, and waits for the third. Estimates may read literals. What they came out
+to is noted (``optimizer.peeking``), and a text whose literals give others (a frequent value, a range ten times as
+wide, a value that is nowhere) gets a plan of its own beside. So no estimate of a shared plan is off by more than a
+factor of two because of it. What is lost: near ties of orders, what rules would have made of values that contradict
+each other in a later text, and the rows that the result's plan shows as expected, which are those of the text that it
+was made for.
 
 Statements that change the graph share what they are bound to, where all that they read is found by the values of
 properties: nothing else of it is planned beforehand (``update_plans``).
@@ -21,19 +23,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
-from functools import partial
-from typing import Any
+from functools import cache, partial
+from typing import Any, TypeAlias
 
 from qengine._cached import cached_property
 from qengine._frozen import frozen, record
 from qengine._lru import LruCache
 from qengine.binder.lifting import lifted_literals
 from qengine.catalog.view import CatalogView
-from qengine.errors import QuerySyntaxError, Span
+from qengine.errors import QuerySyntaxError, SemanticError, Span
 from qengine.optimizer.peeking import Assumption, peeking
 from qengine.optimizer.selectivity import holds
+from qengine.plan.fallible import is_read
 from qengine.plan.traverse import with_values
 from qengine.planned import Places, Planned
+from qengine.planning import one_statement
 from qengine.syntax import ast
 from qengine.syntax.literals import MAX_INTEGER, parse_float, parse_integer, parse_string
 from qengine.syntax.scanner import Token, Tokens, kinds, scanned
@@ -43,11 +47,20 @@ _TRIES = 8  # plans with parameters that are made for a family, be they of use o
 _TOKENS = 512  # of a text that is cut
 _NAME = "literal "  # of a parameter, before its number
 
+PlanAgain: TypeAlias = "Callable[[ast.Statement, str, Mapping[Span, str]], Planned]"
+"""Plans a statement, and its text, with parameters of some names in some places."""
+
 _PARSE: Mapping[str, Callable[[Token, str], Any]] = {
     "INTEGER": parse_integer,
     "FLOAT": parse_float,
     "STRING": parse_string,
 }
+
+
+@cache
+def _literal_kinds() -> dict[int, str]:
+    """Return the kinds of tokens that are literals, as the scanner numbers them, with their names."""
+    return {kinds().index(kind): kind for kind in _PARSE}
 
 
 @frozen
@@ -91,28 +104,37 @@ class Scanned:
         text = self.text
         if (tokens := self.tokens) is None:
             return None
-        kept = {kinds().index(kind) for kind in _PARSE}
-        literals = tuple(tokens.some([at for at, kind in enumerate(tokens.column(0)) if kind in kept]).objects())
-        if not literals:
+        names = _literal_kinds()
+        places = [(at, names[kind]) for at, kind in enumerate(tokens.column(0)) if kind in names]
+        if not places:
             return None
-        ends = [0, *[token.end_pos for token in literals]]
-        starts = [*[token.start_pos for token in literals], len(text)]
-        between = tuple([text[end:start] for end, start in zip(ends, starts, strict=True)])
-        return CutText(text, literals, (between, tuple([token.type for token in literals])))
+        starts, ends = tokens.column(1), tokens.column(2)
+        literals, between, behind = list[Token](), list[str](), 0
+        for at, kind in places:
+            start, end = starts[at], ends[at]
+            literals.append(Token(kind, text[start:end], start, end))
+            between.append(text[behind:start])
+            behind = end
+        between.append(text[behind:])
+        return CutText(text, tuple(literals), (tuple(between), tuple([kind for _, kind in places])))
 
 
 @frozen
 class _Slot:
-    """A parameter and what gives its value: places among the literals, each with its sign; one, or those of a list."""
+    """A parameter and what gives its value: places among the literals, each with its sign; one, or those of a list.
+
+    ``function``: what the plan makes a date or time of it by, "" for no such.
+    """
 
     name: str
     items: tuple[tuple[int, int], ...]
     is_list: bool
+    function: str
 
     def value(self, cut: CutText) -> Any:
         """Return the value in a text, None where it has none that a parameter may have."""
         values = [cut.value(place) for place, _ in self.items]
-        if None in values:
+        if None in values or (self.function and not is_read(self.function, values[0])):
             return None
         signed = [-value if sign < 0 else value for value, (_, sign) in zip(values, self.items, strict=True)]
         return signed if self.is_list else signed[0]
@@ -129,12 +151,25 @@ class SharedPlan:
     spans: Sequence[Span]
 
 
+@frozen
+class _Waiting:
+    """A text that was planned as it stands for a version, until another text of its family comes.
+
+    ``version``: what the version is told by.
+    """
+
+    version: object
+    planned: Planned
+    cut: CutText
+
+
 @record
 class Family:
-    """The plans of texts that differ in literals alone."""
+    """The plans of texts that differ in literals alone. ``known``: one was planned, and waits or has waited."""
 
     plans: list[SharedPlan] = field(default_factory=list)
-    seen: bool = False
+    waiting: _Waiting | None = None
+    known: bool = False
     tries: int = 0
 
 
@@ -151,6 +186,7 @@ class SharedPlans:
 
     def __init__(self, catalog: CatalogView, kept: SharedFamilies) -> None:
         self._catalog = catalog
+        self._version = object()  # which plans that wait may outlive, unlike the catalogue
         self._families, self._found = kept.families, kept.found
 
     def scanned(self, text: str) -> Scanned:
@@ -180,15 +216,31 @@ class SharedPlans:
             return None
         return values if all(holds(each, values, self._catalog) for each in plan.assumptions) else None
 
+    def shared(self, scanned: Scanned, gpu: bool, plan_again: PlanAgain) -> Planned | None:
+        """Return the plan of a text, made with parameters of another one of its family, which has waited for it.
+
+        None where there is none, or it isn't right. ``plan_again``: plans that text with parameters.
+        """
+        cut = scanned.cut
+        family = None if cut is None else self._families.find((cut.family, gpu))
+        if cut is None or family is None or (waiting := family.waiting) is None:
+            return None
+        family.waiting = None
+        if waiting.version is not self._version:
+            return None  # whose estimates were others
+        family.known = False  # if this text needs a plan of its own, that will wait
+        made = self._lifted(family, waiting, one_statement(waiting.planned.text), plan_again)
+        values = None if made is None else self._values(made, cut)
+        if made is None or values is None:
+            return None
+        return self._found.get((scanned.text, gpu), partial(_planned, made, cut, values))
+
     def learn(
-        self,
-        statement: ast.Statement,
-        planned: Planned,
-        scanned: Scanned,
-        gpu: bool,
-        plan_again: Callable[[Mapping[Span, str]], Planned],
+        self, statement: ast.Statement, planned: Planned, scanned: Scanned, gpu: bool, plan_again: PlanAgain
     ) -> None:
-        """Keep a plan that others of a text's family may share, where its family was seen before.
+        """Keep a plan of a text as it stands until another text of its family comes.
+
+        Where others of its family have come already, and none of this version waits, it is planned again right away.
 
         Parameters
         ----------
@@ -199,30 +251,44 @@ class SharedPlans:
         scanned
             The text.
         plan_again
-            Plans it with parameters of some names at some places.
+            Plans it with parameters.
         """
         if (cut := scanned.cut) is None:
             return
         family = self._families.get((cut.family, gpu), Family)
-        if not family.seen or family.tries >= _TRIES:
-            family.seen = True
+        if planned.notices or planned.by_values is not None or statement.explain is not None:
             return
+        if family.tries >= _TRIES:
+            return
+        waiting = _Waiting(self._version, planned, cut)
+        if family.known:
+            self._lifted(family, waiting, statement, plan_again)
+        else:
+            family.known, family.waiting = True, waiting
+
+    def _lifted(
+        self, family: Family, waiting: _Waiting, statement: ast.Statement, plan_again: PlanAgain
+    ) -> SharedPlan | None:
+        """Plan a text with parameters, and keep the plan for its family; None where rules have read its literals."""
         family.tries += 1
+        planned, cut = waiting.planned, waiting.cut
         slots = _slots(statement, cut)
         values = {slot.name: slot.value(cut) for slot in slots.values()}
-        if not slots or None in values.values() or planned.notices or statement.explain is not None:
-            return
-        if values.keys() & planned.parameters.keys() or planned.by_values is not None:
-            return
+        if not slots or None in values.values() or values.keys() & planned.parameters.keys():
+            return None
         with peeking(values) as peeks:
-            shared = plan_again({span: slot.name for span, slot in slots.items()})
-        if with_values(_tree(shared), values) != _tree(planned):
-            return
+            try:
+                plan = plan_again(statement, planned.text, {span: slot.name for span, slot in slots.items()})
+            except SemanticError:  # what is written twice is no longer the same, as a key to group by must be
+                return None
+        if with_values(_tree(plan), values) != _tree(planned):
+            return None
         free = {place for slot in slots.values() for place, _ in slot.items}
         fixed = tuple(None if place in free else token.value for place, token in enumerate(cut.literals))
-        shared = replace(shared, parameters=planned.parameters)
-        assumptions = tuple(peeks.assumptions)
-        family.plans.append(SharedPlan(shared, tuple(slots.values()), fixed, assumptions, cut.spans))
+        plan = replace(plan, parameters=planned.parameters)
+        made = SharedPlan(plan, tuple(slots.values()), fixed, tuple(peeks.assumptions), cut.spans)
+        family.plans.append(made)
+        return made
 
 
 def _tree(planned: Planned) -> Any:
@@ -241,12 +307,13 @@ def _slots(statement: ast.Statement, cut: CutText) -> dict[Span, _Slot]:
     """Return the parameters that literals become, by their places; a literal in parentheses becomes none."""
     found: dict[Span, _Slot] = {}
     place_of = {token.end_pos: place for place, token in enumerate(cut.literals)}
-    for number, expr in enumerate(lifted_literals(statement)):
+    for number, lifted in enumerate(lifted_literals(statement)):
+        expr = lifted.literal
         listed = expr.items if isinstance(expr, ast.ListLiteral) else (expr,)
         items = [_item(each, cut, place_of) for each in listed]
         known = tuple(item for item in items if item is not None)
         if len(known) == len(items):
-            found[expr.span] = _Slot(f"{_NAME}{number}", known, isinstance(expr, ast.ListLiteral))
+            found[expr.span] = _Slot(f"{_NAME}{number}", known, isinstance(expr, ast.ListLiteral), lifted.function)
     return found
 
 

@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
 from qengine._cached import cached_property
@@ -183,10 +182,15 @@ class Statements:
         gpu: bool,
     ) -> Planned:
         """Plan a text; its tree is gone before cycles are looked for again. ``scanned``: where plans may be shared."""
+
+        def again(statement: ast.Statement, text: str, lifted: Mapping[Span, str]) -> Planned:
+            return self._planned(statement, text, False, {}, context, False, lifted)
+
+        if scanned is not None and (shared := self._shared.shared(scanned, gpu, again)) is not None:
+            return shared
         statement = one_statement(text, None if scanned is None else scanned.tokens)
         planned = self._planned(statement, text, reference, cardinalities or {}, context, explaining)
         if scanned is not None:
-            again = partial(self._planned, statement, text, False, {}, context, False)
             self._shared.learn(statement, planned, scanned, gpu, again)
         return planned
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from qengine._deadline import check_planning
 from qengine._lru import LruCache
@@ -118,7 +117,12 @@ def plan_update(
     """
     from qengine.syntax.checks import updates
 
+    def again(statement: ast.Statement, text: str, lifted: Mapping[Span, str]) -> Planned:
+        return _bound(statement, text, undirected, procedures, lifted)
+
     with planning(text, context.check_planning):
+        if shared is not None and (found := shared[0].shared(shared[1], False, again)) is not None:
+            return found
         statement = one_statement(text, None if shared is None else shared[1].tokens)
         check_planning()
         if not updates(statement.body) or statement.explain == "explain":
@@ -126,7 +130,7 @@ def plan_update(
         planned = _bound(statement, text, undirected, procedures)
         if shared is not None and is_anchored(planned.logical.root):
             plans, scanned = shared
-            plans.learn(statement, planned, scanned, False, partial(_bound, statement, text, undirected, procedures))
+            plans.learn(statement, planned, scanned, False, again)
         return planned
 
 

@@ -62,7 +62,7 @@ class ExpressionBinder:
         expr = self._rules[type(node)](self, node)
         lifted = self.binding.lifted
         if lifted and (name := lifted.get(node.span)) is not None:
-            return Parameter(name, type=expr.type, span=node.span)
+            return Parameter(name, checked=True, type=expr.type, span=node.span)
         return expr if expr.span is not None else replace(expr, span=node.span)
 
     def condition(self, node: ast.Expression) -> Expr:

@@ -111,7 +111,7 @@ class CostModel:
     def best_order(self) -> Ordered:
         """Return the cheapest order of the vertices that aren't bound: exact up to ``EXACT`` of them."""
         free = self.count - self.problem.bound.bit_count()
-        order, cost, rows = (ctypes.c_int32 * free)(), ctypes.c_double(), ctypes.c_double()
+        order, cost, rows = _native.array_of(ctypes.c_int32, free)(), ctypes.c_double(), ctypes.c_double()
         given, constants, every = self._given.struct, self._constants, _words([self.all], self.count)
         byref = ctypes.byref
         _check(
@@ -124,7 +124,7 @@ class CostModel:
 
     def cost(self, order: Sequence[int]) -> float:
         """Return the cost of a given order of the vertices that aren't bound."""
-        numbers, cost = (ctypes.c_int32 * len(order))(*order), ctypes.c_double()
+        numbers, cost = _native.array_of(ctypes.c_int32, len(order))(*order), ctypes.c_double()
         given, constants, byref = self._given.struct, self._constants, ctypes.byref
         _check(self._library.qe_order_price(byref(given), byref(constants), numbers, len(order), byref(cost)))
         return cost.value

@@ -53,9 +53,13 @@ class Literal(Expr):
 
 @node()
 class Parameter(Expr):
-    """``$name``: its value comes with the execution."""
+    """``$name``: its value comes with the execution.
+
+    ``checked``: it stands for a literal of the text, of which a function that takes it alone is known to make a value.
+    """
 
     name: str
+    checked: bool = False
 
 
 @node()

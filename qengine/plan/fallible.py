@@ -22,6 +22,7 @@ from qengine.plan.expr import (
     Literal,
     Logical,
     MapProjection,
+    Parameter,
     Property,
     Quantifier,
     Reduce,
@@ -43,7 +44,7 @@ _INSTANTS = {
     Kind.DURATION: "Duration",
 }
 """The classes of temporal values, in ``qengine.temporal.values``."""
-_WRITTEN = {
+WRITTEN = {
     "date": "parse_date",
     "time": "parse_time",
     "localtime": "parse_local_time",
@@ -125,9 +126,11 @@ def _call_fails(call: Call) -> bool:
         return _arithmetic_fails(call, types)
     if call.name == "+":
         return not (any(_is(type, Kind.LIST) for type in types) or all(_is(type, Kind.STRING) for type in types))
-    if call.name in _WRITTEN and len(call.args) == 1:
+    if call.name in WRITTEN and len(call.args) == 1:
         text = call.args[0]
-        return not (isinstance(text, Literal) and isinstance(text.value, str) and _is_read(call.name, text.value))
+        if isinstance(text, Parameter):
+            return not text.checked
+        return not (isinstance(text, Literal) and isinstance(text.value, str) and is_read(call.name, text.value))
     function = lookup(call.name)
     return function is None or not function.total or not any(_fits(each, types) for each in function.signatures)
 
@@ -142,12 +145,12 @@ def _is_field(kind: Kind, key: str) -> bool:
 
 
 @lru_cache(256)
-def _is_read(name: str, text: str) -> bool:
+def is_read(name: str, text: str) -> bool:
     """Tell whether a function makes a value of a text, as it does at any time then."""
     from qengine import temporal
 
     try:
-        getattr(temporal, _WRITTEN[name])(text)
+        getattr(temporal, WRITTEN[name])(text)
     except QengineError:
         return False
     return True

@@ -321,7 +321,7 @@ def csv_rows_end(block: bytearray, size: int, separator: str, *, last: bool) -> 
     bool
         Whether there is an odd one: in the middle of a field, behind a backslash, or left open at the end of the file.
     """
-    end = (ctypes.c_uint64 * 2)()
+    end = _native.array_of(ctypes.c_uint64, 2)()
     _call("qe_csv_rows_end", ctypes.addressof(ctypes.c_char.from_buffer(block)), size, ord(separator), last, end)
     return int(end[0]), bool(end[1])
 

@@ -15,6 +15,7 @@ import numpy as np
 from qengine._asset_cache import cached_json
 from qengine._assets import asset
 from qengine._deadline import check_planning
+from qengine._native import array_of
 from qengine.errors import Span
 from qengine.syntax.brackets import MAX_NESTING
 from qengine.syntax.scanner import Token, Tokens, check_status, kinds, library, poll_address
@@ -179,7 +180,7 @@ class Automaton:
         return self._objects(self._parsed(tokens, False), tokens.text)
 
     def _parsed(self, tokens: Tokens, classified: bool) -> _Parsed:
-        found = (ctypes.c_int64 * 11)()
+        found = array_of(ctypes.c_int64, 11)()
         status = library().qe_syntax_parse(
             self._handle, tokens.columns, len(tokens), classified, MAX_NESTING, poll_address(), found
         )

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from qengine._deadline import check_planning
-from qengine._native import declared
+from qengine._native import array_of, declared
 
 BACKTICKED = "BACKTICKED"
 """Type of a name in backticks: never a keyword. The classifier turns it into ``NAME``."""
@@ -117,7 +117,7 @@ def scanned(text: str, *, everything: bool = False, limit: int | None = None) ->
         found = sorted({character for character in text if not character.isascii()})
         others = len(found).to_bytes(4, sys.byteorder) + "".join(found).encode("utf-32-le", "surrogatepass")
         others += bytes(map(_class, found))
-    result = (ctypes.c_int64 * 2)()
+    result = array_of(ctypes.c_int64, 2)()
     most = -1 if limit is None else limit
     status = library().qe_scan(
         content, len(text), width, others, everything, most, poll_address(), result

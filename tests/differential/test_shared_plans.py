@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -91,24 +91,29 @@ def atom(chance: random.Random, name: str, depth: int = 1) -> str:
     return chance.choice(["", "", "", "NOT "]) + chance.choice(kinds)
 
 
-def value_query(chance: random.Random) -> str:
+TAILS = (" RETURN n.k, m.k", " RETURN count(*)", " WITH n, m WHERE m.k > 1 RETURN n.s, m.k + 1", " RETURN n.k, 7")
+NAMED = (
+    " RETURN CASE WHEN n.k > 3 THEN m.s ELSE 'no' END AS c, count(*) AS times",
+    " RETURN sum(CASE WHEN m.i = 1 OR n.s = 'a' THEN m.k ELSE 0 END) AS total",
+    " RETURN n.k < 4 AS y, count(*) AS z ORDER BY n.k < 4",
+)
+
+
+def value_query(chance: random.Random, tails: Sequence[str]) -> str:
     """Return a statement that is mostly conditions with literals."""
     match = f"MATCH (n {{k: {chance.randint(0, 6)}}})" if chance.random() < 0.4 else "MATCH (n)"
     more = chance.choice(["--(m)", "-[{k: 1}]-(m)", "--(m) OPTIONAL MATCH (m)--(o {k: 2})", "-[*1..2]-(m)"])
     where = f" WHERE {atom(chance, 'n')}" if "OPTIONAL" not in more else f" WHERE {atom(chance, 'o')}"
-    tail = chance.choice(
-        [" RETURN n.k, m.k", " RETURN count(*)", " WITH n, m WHERE m.k > 1 RETURN n.s, m.k + 1", " RETURN n.k, 7"]
-    )
-    return match + more + where + tail
+    return match + more + where + chance.choice(tails)
 
 
-@pytest.mark.parametrize("block", range(6))
-def test_values_of_properties_are_shared_and_right(block: int) -> None:
+@pytest.mark.parametrize(("block", "tails"), [*((block, TAILS) for block in range(6)), (6, NAMED), (7, NAMED)])
+def test_values_of_properties_are_shared_and_right(block: int, tails: Sequence[str]) -> None:
     shared = 0
     for seed in range(examples(40)):
         chance = random.Random(f"{block} {seed}")
         store = random_graph(seed).store()
-        first, graph = value_query(chance), Graph(store)
+        first, graph = value_query(chance, tails), Graph(store)
         for _ in range(6):
             text = with_other_literals(first, chance)
             if check(Graph(store), RandomQuery(text, sure=False)) != "too expensive":

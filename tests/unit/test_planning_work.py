@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from itertools import combinations
 from types import FrameType
@@ -195,3 +196,25 @@ def test_what_is_known_of_types_is_not_gathered_again() -> None:
         return planned(large, text.replace("b", "again"))[0]  # which is known by no other name
 
     assert of_types(120) <= of_types(3) + 20 * 120
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "MATCH (a)-[:E]->(b)-[:E]->(c)-[:E]->(a) RETURN count(*)",
+        "MATCH (a)-[:E]->(b), (c)-[:E]->(d) WHERE id(a) = id(c) + {} RETURN id(b), count(*) ORDER BY count(*) LIMIT 3",
+        "MATCH (a)-[:E*1..3]-(b) WHERE id(a) = {} WITH DISTINCT b OPTIONAL MATCH (b)-[:E]->(c) RETURN b, collect(c)",
+        "MATCH (a) WHERE EXISTS {{ (a)-[:E]->(b)-[:E]->(c) WHERE id(c) > {} }} RETURN COUNT {{ (a)--() }} AS n",
+        "UNWIND [{}, 2] AS x MATCH (a) WHERE id(a) = x CALL (a) {{ MATCH (a)--(b) RETURN count(b) AS n }} RETURN x, n",
+    ],
+)
+def test_planning_leaves_no_cycles_to_be_collected(any_graph: Graph, query: str) -> None:
+    for number in range(3):
+        any_graph.prepare(query.format(number))  # what is settled once
+    gc.collect()
+    gc.disable()
+    try:
+        any_graph.prepare(query.format(3) + " // as it stands")
+        assert not gc.collect()
+    finally:
+        gc.enable()

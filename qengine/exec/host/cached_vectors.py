@@ -123,7 +123,7 @@ def cached_sums(totals: Sequence[tuple[VectorKey, ...]], places: Sequence[int], 
     index = {place: k for k, place in enumerate(places)}
     return CachedSums(
         tuple(key for each in totals for key in each),
-        (ctypes.c_int32 * len(first))(*first),
+        _native.array_of(ctypes.c_int32, len(first))(*first),
         tuple((term.factor, tuple(index[place] for place in term.totals)) for term in terms),
     )
 
@@ -153,7 +153,7 @@ def product_sums(records: Sequence[int], first: Any, n: int, context: ExecutionC
         If a sum exceeds 128 bits.
     """
     count = len(first) - 1
-    halves = (ctypes.c_uint64 * (2 * count))()
+    halves = _native.array_of(ctypes.c_uint64, 2 * count)()
     where = (ctypes.c_uint64 * len(records))(*records), first, count, n, halves, ctypes.byref(context.control)
     context.run(_library().qe_eliminate_totals, *where, reads=len(records) * n)
     return [halves[2 * k] | halves[2 * k + 1] << 64 for k in range(count)]

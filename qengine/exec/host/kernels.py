@@ -400,7 +400,7 @@ def _dot(steps: Steps, call: KernelCall) -> dict[int, int]:
         first.append(len(arrays))
         begin += count
     records = [number for each in arrays for number in numbers(each)[:2]]
-    starts = (ctypes.c_int32 * len(first))(*first)
+    starts = _native.array_of(ctypes.c_int32, len(first))(*first)
     n = steps.size(domain_of(steps.steps, call.places[0]))
     sums = told_apart(product_sums, records, starts, n, steps.context)
     return dict(zip(call.places, sums, strict=True))

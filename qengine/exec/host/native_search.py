@@ -101,7 +101,7 @@ class SearchHandle:
     def total(self) -> int:
         """Return the count of a search that is done and neither has seeds nor walks."""
         most = max(1, self._n_levels)
-        halves = (ctypes.c_uint64 * (2 * most))()
+        halves = _native.array_of(ctypes.c_uint64, 2 * most)()
         n = self._library.qe_search_totals(self._handle, halves, most)
         return prod(halves[place] + (halves[place + 1] << 64) for place in range(0, 2 * n, 2))
 

@@ -67,7 +67,7 @@ class RankedPairs:
 
     def closed_walks(self, context: ExecutionContext) -> int:
         """Return how many closed walks of four steps there are, over all vertices."""
-        halves = (ctypes.c_uint64 * 2)()
+        halves = _native.array_of(ctypes.c_uint64, 2)()
         context.run(self._library.qe_closed_walks, self._handle, halves, ctypes.byref(context.control))
         return halves[0] | halves[1] << 64
 
@@ -81,7 +81,7 @@ class RankedPairs:
         weights
             One for each vertex of the graph (uint64), below 2^32. None: 0 each.
         """
-        words = (ctypes.c_uint64 * 6)()
+        words = _native.array_of(ctypes.c_uint64, 6)()
         address = None if weights is None else weights.ctypes.data
         context.run(self._library.qe_long_closed_walks, self._handle, address, words, ctypes.byref(context.control))
         fives, sixes, weighted = (words[2 * k] | words[2 * k + 1] << 64 for k in range(3))

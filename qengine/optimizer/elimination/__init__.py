@@ -111,13 +111,11 @@ def eliminated(
     if len(names) > _MOST_VERTICES or not (edges or wanted.absent) or limit < _LEAST or (large and difference.vertices):
         return None
 
-    def find() -> Eliminated | None:
-        return _eliminated(names, nodes, edges, difference, wanted, catalog, limits, kernels)
-
+    asked_for = _Count(names, nodes, edges, difference, wanted, limits, kernels)
     own = [nodes[name] for name in names]
     asked: list[PatternNode | PatternRelationship] = [*own, *(edge.relationship for edge in (*edges, *wanted.absent))]
     if wanted.compared or any(condition_can_fail(predicate) for each in asked for predicate in each.predicates):
-        return find()  # whose errors say where in the text they are
+        return _eliminated(asked_for, catalog)  # whose errors say where in the text they are
     constants = (costs(device, section) for device, section in _SECTIONS)
     given = peeked(), learned_rows(catalog), *constants
     key = (
@@ -126,7 +124,9 @@ def eliminated(
         difference.content(),
         (*limits.items(), *kernels),
     )
-    kept = _eliminations.of(catalog).get(key, lambda: _kept(find(), len(names) + len(edges), given))
+    kept = _eliminations.of(catalog).get(
+        key, lambda: _kept(_eliminated(asked_for, catalog), len(names) + len(edges), given)
+    )
     known: Eliminated | None = kept[0][0]
     return known
 
@@ -139,17 +139,22 @@ def _kept(found: Eliminated | None, size: int, given: object) -> tuple[object, i
     return (found, given), size if found is None else size + len(found.steps) + len(found.terms)
 
 
-def _eliminated(
-    names: Sequence[str],
-    nodes: dict[str, PatternNode],
-    edges: Sequence[PatternEdge],
-    difference: Differences,
-    wanted: Wanted,
-    catalog: CatalogView,
-    limits: Mapping[str, float],
-    kernels: Collection[str],
-) -> Eliminated | None:
-    outputs, limit = wanted.by, limits[_first(limits)]
+@frozen
+class _Count:
+    """What ``eliminated`` is asked for; the fields are its parameters."""
+
+    names: Sequence[str]
+    nodes: dict[str, PatternNode]
+    edges: Sequence[PatternEdge]
+    difference: Differences
+    wanted: Wanted
+    limits: Mapping[str, float]
+    kernels: Collection[str]
+
+
+def _eliminated(asked: _Count, catalog: CatalogView) -> Eliminated | None:
+    names, nodes, edges, wanted, limits = asked.names, asked.nodes, asked.edges, asked.wanted, asked.limits
+    outputs, limit, kernels = wanted.by, limits[_first(limits)], asked.kernels
     large = len(names) > _MOST_APART
     kinds = [satisfying_sets(catalog, nodes[name].labels) for name in names]
     most = int(min(limit / _A_QUOTIENT, _MOST_OF_LARGE if large else _MOST_QUOTIENTS))
@@ -170,7 +175,7 @@ def _eliminated(
         of_whole[whole] = sums()
         return _added(of_whole[whole], {whole: 1}, signed)
 
-    quotients = signed_quotients(names, edges, difference, kinds, catalog.acyclic, most, fits, wanted.absent)
+    quotients = signed_quotients(names, edges, asked.difference, kinds, catalog.acyclic, most, fits, wanted.absent)
     if quotients is None:
         return None
     first = next(iter(quotients), None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.joins import joining_cost
@@ -29,27 +29,32 @@ def matching_cost(
     """
     rows = estimated_rows(root, catalog, times, outer)
     of_nodes: dict[int, float] = {}
-
-    def cost(operator: Operator) -> float:
+    total, waiting = 0.0, [root]
+    while waiting:
+        operator = waiting.pop()
         if operator is given:
-            return 0.0
+            continue
         below = list(inputs(operator))
-        total = sum(map(cost, below))
-        applied = rows[id(below[0])] if below else 0.0
+        total += _own_cost(operator, rows, rows[id(below[0])] if below else 0.0)
         for part in _of_nodes(operator):
             of_nodes[id(part.plan)] = part.cost
-        match operator:
-            case Search():
-                return total + applied * (operator.cost or 0.0) + _ROW * rows[id(operator)]
-            case Eliminate():
-                return total + applied * operator.schedules[0].cost + _ROW * rows[id(operator)]
-            case HashJoin():
-                return total + joining_cost(applied, rows[id(operator.build)], rows[id(operator)])
-            case Walk() | Reach():
-                return total + _WALKED * rows[id(operator)]
-        return total + _ROW * rows[id(operator)]
+        waiting += below
+    return total + sum(of_nodes.values())
 
-    return cost(root) + sum(of_nodes.values())
+
+def _own_cost(operator: Operator, rows: Mapping[int, float], applied: float) -> float:
+    """Return what an operator takes beside its inputs, the first of which gives ``applied`` rows."""
+    found = rows[id(operator)]
+    match operator:
+        case Search():
+            return applied * (operator.cost or 0.0) + _ROW * found
+        case Eliminate():
+            return applied * operator.schedules[0].cost + _ROW * found
+        case HashJoin():
+            return joining_cost(applied, rows[id(operator.build)], found)
+        case Walk() | Reach():
+            return _WALKED * found
+    return _ROW * found
 
 
 def _of_nodes(operator: Operator) -> Iterator[OfNode]:

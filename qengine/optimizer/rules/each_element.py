@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from qengine._frozen import replace
-from qengine.optimizer.rules.tree import changes
+from qengine.optimizer.rules.tree import changes, with_graph
 from qengine.plan.expr import Expr
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Match, Operator
@@ -26,10 +26,7 @@ from qengine.plan.pattern import PatternRelationship, QueryGraph
 @changes(Match)
 def each_element(operator: Operator) -> Operator:
     """Apply the rule to an operator, for conditions that can't fail."""
-    if not isinstance(operator, Match):
-        return operator
-    graph = conditions_put(operator.graph)
-    return operator if graph is operator.graph else replace(operator, graph=graph)
+    return with_graph(operator, conditions_put)
 
 
 def conditions_put(graph: QueryGraph, tentative: bool = False) -> QueryGraph:

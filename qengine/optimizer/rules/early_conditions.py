@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from qengine._frozen import replace
 from qengine.optimizer.rules.each_element import conditions_put
-from qengine.optimizer.rules.tree import changes
+from qengine.optimizer.rules.tree import changes, with_graph
 from qengine.plan.expr import Call, Comparison, Expr
 from qengine.plan.fallible import can_fail
 from qengine.plan.logical import Match, Operator
@@ -30,10 +30,7 @@ Element = TypeVar("Element", PatternNode, PatternRelationship)
 @changes(Match)
 def early_conditions(operator: Operator) -> Operator:
     """Apply the rule to an operator."""
-    if not isinstance(operator, Match):
-        return operator
-    graph = _early(operator.graph)
-    return operator if graph is operator.graph else replace(operator, graph=graph)
+    return with_graph(operator, _early)
 
 
 def _early(graph: QueryGraph) -> QueryGraph:

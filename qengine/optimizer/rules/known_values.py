@@ -14,7 +14,7 @@ from functools import reduce
 from typing import Any, TypeVar
 
 from qengine._frozen import frozen, replace
-from qengine.optimizer.rules.tree import changes
+from qengine.optimizer.rules.tree import changes, with_graph
 from qengine.plan.constants import COMPARE
 from qengine.plan.expr import Call, Comparison, Expr, ListOf, Literal, Property, Variable, list_of_items
 from qengine.plan.logical import Match, Operator
@@ -41,10 +41,7 @@ class _Fact:
 @changes(Match)
 def known_values(operator: Operator) -> Operator:
     """Apply the rule to one operator."""
-    if not isinstance(operator, Match):
-        return operator
-    graph = _narrowed(operator.graph)
-    return operator if graph is operator.graph else replace(operator, graph=graph)
+    return with_graph(operator, _narrowed)
 
 
 def _narrowed(graph: QueryGraph) -> QueryGraph:

@@ -9,7 +9,7 @@ from qengine._deadline import check_planning
 from qengine._frozen import replace
 from qengine.plan.expr import Expr
 from qengine.plan.logical import Filter, Match, Operator, Project, Union
-from qengine.plan.pattern import PatternNode, PatternRelationship
+from qengine.plan.pattern import PatternNode, PatternRelationship, QueryGraph
 
 _POLLED = 1024  # nodes between two looks whether to stop
 
@@ -127,6 +127,14 @@ def with_expressions(operator: Operator, change: Callable[[Expr], Expr]) -> Oper
             graph = replace(graph, nodes=nodes, relationships=edges, predicates=predicates)
             return replace(operator, graph=graph)
     return operator
+
+
+def with_graph(operator: Operator, change: Callable[[QueryGraph], QueryGraph]) -> Operator:
+    """Return a match with ``change`` applied to its query graph; another operator as it is."""
+    if type(operator) is not Match:
+        return operator
+    graph = change(operator.graph)
+    return operator if graph is operator.graph else replace(operator, graph=graph)
 
 
 def _each(elements: Elements, change: Callable[[Expr], Expr]) -> Elements:
