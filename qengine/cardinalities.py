@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from numbers import Real
 
+from qengine._frozen import replace
 from qengine.binder import bind
 from qengine.catalog.view import CatalogView
 from qengine.errors import Notice, QengineError, SemanticError

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from qengine import estimate as sampling
+from qengine._frozen import frozen, replace
 from qengine._limits import limited_by
 from qengine._lru import LruCache
 from qengine._notices import log
@@ -38,7 +39,7 @@ _LEAST_SHARE = 0.1  # milliseconds of each of several texts, which statistics ta
 _RETURN = "\nRETURN count(*)"  # on a line of its own: a comment may end the pattern
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Counted:
     """A statement that is ready to be counted. ``text`` ends with ``RETURN``, put there if need be.
 
@@ -175,7 +176,7 @@ def _request(options: EstimateOptions) -> Request:
 def _cut(found: Estimate, ending: Ending) -> Estimate:
     """Return the estimate of what SKIP and LIMIT leave."""
     names = ("value", "low", "high", "upper_bound")
-    return replace(found, **{name: ending.rows(getattr(found, name)) for name in names})  # type: ignore[arg-type]
+    return replace(found, **{name: ending.rows(getattr(found, name)) for name in names})
 
 
 def _nodes(plan: LogicalPlan) -> frozenset[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Unpack, cast
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Unpack, cast
 from qengine._arguments import tells_arguments
 from qengine._closed import Closed
 from qengine._elsewhere import TellsConstructors, no_attribute
+from qengine._frozen import replace
 from qengine._printable import in_markup
 from qengine.appending import Appending
 from qengine.estimating import Estimating

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from operator import index
 from typing import TYPE_CHECKING, Any
 
 from qengine._arguments import tells_arguments
+from qengine._frozen import frozen
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +20,7 @@ __all__ = ["Batch", "NeighbourSampler"]
 _WORD = 1 << 64
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(held=True)
 class Batch:
     """A sampled neighbourhood.
 

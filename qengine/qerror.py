@@ -6,12 +6,12 @@ import csv
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from qengine._frozen import frozen
 from qengine.errors import QengineError
 from qengine.estimate import Estimate
 
@@ -23,7 +23,7 @@ _SMALL_MARKS = (1.1, 1.2, 1.5, 2.0, 5.0, 10.0)
 _OF_COUNTING = ("params", "timeout", "memory_limit", "gpu_memory_limit", "threads")  # what counting is told, too
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(held=True)
 class Case:
     """A query of a workload; ``truth`` is its count, None where it must be counted first."""
 
@@ -32,7 +32,7 @@ class Case:
     truth: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(held=True)
 class Measured:
     """A case with its estimate.
 
@@ -59,7 +59,7 @@ class Measured:
         return self.estimate.low <= self.truth <= self.estimate.high
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(held=True)
 class Summary:
     """Q-errors of some cases: median, 95th percentile, largest, largest over and under; how many intervals hold."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from qengine import estimate
+from qengine._frozen import frozen, replace
 from qengine.errors import ExecutionError, Unsupported
 from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView
@@ -21,7 +21,7 @@ _WORST_ERROR = 10.0
 """Parts known worse than this (half the interval as a share of the value) are left out: statistics are steadier."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SampledRows:
     """A ``CardinalitySource`` that samples all connected parts of a pattern at once.
 

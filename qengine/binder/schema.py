@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
+from qengine._frozen import replace
 from qengine.binder.binding import Binding
 from qengine.binder.scope import Scope, Symbol
 from qengine.catalog.functions import functions, special_functions

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
+from qengine._frozen import frozen
 from qengine.errors import QueryTimeout
 from qengine.estimate.result import Sums, interval
 from qengine.estimate.sampler import Sampler
@@ -19,7 +19,7 @@ _MOST_WORK = 2_000_000_000
 _ENOUGH_HITS = 30.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Goal:
     """When to stop: at the first of those that are given; by default at 5 % relative error or 4 M samples.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from qengine import _native
+from qengine._frozen import replace
 from qengine.exec.candidates import LevelSignatures
 from qengine.exec.common.match_plan import LEVEL, PCSR, PLAN, RANGE, SOURCE, records
 from qengine.exec.common.resolve import ResolvedSearch

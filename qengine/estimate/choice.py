@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
+from qengine._frozen import frozen, replace
 from qengine.estimate.anytime import Goal, run
 from qengine.estimate.result import Sums
 from qengine.estimate.sampler import Sampler
@@ -23,7 +23,7 @@ _HANDICAP = {"wanderjoin": 2.0, "alley": 2.0, "trawling": 4.0}
 variance, trawling's most, which is short."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trial:
     """A few samples of a sampler, and what they took by the clock."""
 

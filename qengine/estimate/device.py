@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from qengine._frozen import frozen
 from qengine.errors import InternalError, OutOfMemory, SemanticError
 from qengine.estimate.candidates import CandidateGraph, Candidates, build
 from qengine.estimate.kernel import HAUL_WALKS, Draw, level_work
@@ -54,7 +55,7 @@ _TEAM = 64
 """With inheritance samples are drawn in multiples of this."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(held=True)
 class DeviceEstimator:
     """An estimator of yours for the GPU, as CUDA C++ that NVRTC compiles when it is first used.
 
@@ -110,7 +111,7 @@ def choose_device(asked: str, samples: int | None, levels: int) -> str:
     return "gpu" if missing() is None else "cpu"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeviceBuilder:
     """Builds candidate graphs on the device where they are large, else, or where there is no room, on the host.
 
@@ -143,7 +144,7 @@ class DeviceBuilder:
         return build(plan, context, most_entries, signatures)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SpaceOnDevice:
     """What is sampled, on the device. ``sampled``: a ``SampledSpace``; ``run``: a ``DeviceRun``."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ctypes
 from contextlib import suppress
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from qengine import _native
+from qengine._frozen import frozen
 from qengine.errors import QueryTimeout
 from qengine.estimate.result import Sums
 from qengine.exec.context import ExecutionContext
@@ -32,7 +32,7 @@ _SliceTask = _native.struct("qe::SliceTask", "u8 seed; i8 slices first last work
 _SliceSums = _native.struct("qe::SliceSums", "f8 weight square; i8 done hits work")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SampleRange:
     """The samples (of trawling, hauls) ``[first, first + count)`` of the stream ``seed``."""
 
@@ -41,7 +41,7 @@ class SampleRange:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Draw:
     """Samples drawn: sums at each level; with rows, int64[n, depth] ids and float64[n] weights of whole embeddings."""
 

@@ -8,12 +8,12 @@ of them: then no sample is lost to them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from qengine._frozen import frozen, replace
 from qengine.exec.common.match_plan import LEVEL, PCSR, PLAN, SOURCE, SourceFlag, records
 from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.view import ExecView, MaskProvider
@@ -30,7 +30,7 @@ _LEVELS, _SOURCES, _RANGES, _LIST_IDS, _LISTS = 0, 1, 2, 8, 9  # places in ``Res
 _Ids = npt.NDArray[np.uint32]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Few:
     """The relationships that an edge level admits, by the names of the vertices of its start and its end.
 

@@ -7,11 +7,12 @@ The ℓp-norms of degrees bound the size of joins (Abo Khamis, Nakos, Olteanu, S
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
+from qengine._frozen import frozen, replace
 from qengine.catalog.view import CatalogView, EdgeStatistics
 from qengine.estimate.id_sets import Ids, among, distinct
 from qengine.exec.common.columns import numbers_from
@@ -26,7 +27,7 @@ _ROUNDING = 1 + 1e-9  # moments are sums of floats
 _LEVELS, _TYPES = 0, 6  # places in ``ResolvedSearch.tables``
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Norms:
     """Of the degrees of some vertices: their sum, the sums of their squares and cubes, the greatest."""
 
@@ -75,7 +76,7 @@ class Norms:
         return Norms(self.edges / times, self.square / times**2, self.cube / times**3, self.most / times)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Relation:
     """What joins two levels, with the norms of the degrees at either."""
 

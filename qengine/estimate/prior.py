@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from statistics import NormalDist
 
+from qengine._frozen import frozen
 from qengine.estimate.result import Sums
 
 ENOUGH_HITS = 20.0
@@ -15,7 +15,7 @@ ENOUGH_HITS = 20.0
 _LEAST_SHAPE, _MOST_SHAPE = 0.1, 4.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Expectation:
     """What statistics expect of a count, with an interval of the asked confidence."""
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from qengine._frozen import frozen
 from qengine.errors import SemanticError
 from qengine.estimate.device import DeviceEstimator
 from qengine.estimate.kernel import HAUL_WALKS
@@ -16,7 +15,7 @@ _EXAMPLES = {"rel_error": 0.05, "budget_ms": 20, "samples": "10_000"}
 METHODS = ("auto", "wanderjoin", "alley", "guided", "trawling", "exact")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """What is asked of an estimate; see ``Graph.estimate``."""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from statistics import NormalDist
 from typing import Any
 
+from qengine._frozen import frozen
 from qengine.errors import Notice
 
 _CERTAIN = 1e-12
@@ -97,7 +98,7 @@ class Estimate:
         return f"{text} ({self.method}, {self.hits:,} hits of {self.samples:,} samples, {self.seconds * 1e3:.1f} ms)"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sums:
     """Weights of samples added up: their sum, the sum of their squares, how many were hits, and the work done."""
 

@@ -6,8 +6,9 @@ import math
 import os
 import time
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from qengine._frozen import frozen, replace
 from qengine.errors import QueryTimeout, Unsupported
 from qengine.estimate.anytime import Goal, run
 from qengine.estimate.choice import Trial, choose, error_after, hit_rarely, try_each
@@ -320,7 +321,7 @@ def _find_begun(target: Target, store: ExecView, masks: Masks, most: int) -> tup
     return (most, replace(target, search=search, few=few)), keep
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Estimation:
     """One estimate under way. ``lent``: keeps what is borrowed on the device."""
 
@@ -499,7 +500,7 @@ class _Estimation:
         return slices.seconds_left() < left or slices.error_after(left) < sampled or math.isinf(sampled)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Sampling:
     """The samplers of one estimate, over one space and on one device."""
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from qengine._frozen import frozen
 from qengine.estimate.id_sets import Ids, degrees, distinct
 from qengine.estimate.norms import Norms, Reader, Relation, parallel
 from qengine.exec.common.columns import NodeColumn
@@ -31,7 +32,7 @@ def relations(reader: Reader) -> tuple[dict[int, float], list[Relation]]:
     return {place: reader.size(place) for place in vertices}, found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Link:
     """Relationships of some types between two levels, as they go from ``one``."""
 

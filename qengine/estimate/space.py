@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from qengine._frozen import frozen, replace
 from qengine.estimate.bound import candidate_entries, multiplicity
 from qengine.estimate.candidates import Candidates, sketch
 from qengine.estimate.candidates import build as build_on_host
@@ -57,7 +57,7 @@ _SIGNED_VERTICES = 1 << 17
 microsecond a vertex or more."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Space:
     """A plan to sample, and what it shows of the count.
 

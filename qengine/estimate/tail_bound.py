@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from math import inf
 
+from qengine._frozen import frozen, replace
 from qengine.estimate.bound import MOST_LOOKED_UP, bound_of_joins, multiplicity
 from qengine.estimate.norms import Reader, Relation, parallel
 from qengine.estimate.semijoins import relations
@@ -62,7 +62,7 @@ def times_at_most(target: Target, store: ExecView) -> float:
     return _times.get(store, tail, find)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Way:
     """One way to go through operators, as vertices and what joins them.
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 
+from qengine._frozen import frozen, replace
 from qengine.errors import Unsupported
 from qengine.estimate.narrowed import Few
 from qengine.exec.common.masks import Masks, conditions_hold_out
@@ -49,7 +50,7 @@ SAMPLE = "@sample"
 _COUNTABLE = "estimates are for MATCH … WHERE … patterns, with RETURN count(*) or a plain RETURN at the end"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Target:
     """A search to sample, and the operators that each sampled embedding then goes through.
 
@@ -157,7 +158,7 @@ def _over(above: list[Operator], leaf: Operator) -> Operator:
     """Put the operators on another leaf, with the sample's number carried through projections."""
     found = leaf
     for operator in reversed(above):
-        found = replace(operator, input=found)  # type: ignore[call-arg]
+        found = replace(operator, input=found)
         if isinstance(found, Project):
             found = replace(found, items=(*found.items, (SAMPLE, Variable(SAMPLE))))
     return found

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
+from qengine._frozen import replace
 from qengine.estimate.choice import relative_cost
 from qengine.estimate.rival import other_orders
 from qengine.estimate.sampler import MOST_WORK, TrawlingSampler

@@ -366,10 +366,10 @@ class _View:
 
 def _slices(begins: npt.NDArray[np.integer], ends: npt.NDArray[np.integer]) -> tuple[_Ids, _Ids]:
     """Return the owners and positions of all members of slices, the n-th slice's are owned by n."""
-    begins = begins.astype(np.int64)
-    lengths = ends.astype(np.int64) - begins
+    first: _Ids = begins.astype(np.int64)
+    lengths: _Ids = ends.astype(np.int64) - first
     owners = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
-    return owners, numbers_from(begins, lengths)
+    return owners, numbers_from(first, lengths)
 
 
 def _equal(lists: Adjacency, vertices: _Ids, wanted: _Ids) -> tuple[_Ids, _Ids]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine._nearest import nearest
 from qengine.errors import LoadingWarning, StorageError
 from qengine.exec.limits import number_of_bytes

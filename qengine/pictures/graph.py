@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from qengine._arguments import tells_arguments
+from qengine._frozen import frozen
 from qengine._printable import in_markup, printable_line
 from qengine.pictures.layout import layout
 
@@ -36,7 +36,7 @@ _BEND = 0.22  # of edges between the same two vertices, as a share of their leng
 _FONT = "font-family='ui-sans-serif,system-ui,sans-serif'"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Vertex:
     """A circle: ``caption`` below it, ``kind`` (its colour and its entry in the legend; ""), ``told`` on hover."""
 
@@ -45,7 +45,7 @@ class Vertex:
     told: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Edge:
     """A line from one vertex to another, by their places in the list; ``directed``: with an arrow."""
 

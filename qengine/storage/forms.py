@@ -13,11 +13,11 @@ sorted
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from qengine._frozen import replace
 from qengine.storage.adjacency import GROUP, GROUP_PAIRS, Adjacency, Form
 from qengine.storage.arrays import Array
 from qengine.storage.kernels import NO_VERTEX

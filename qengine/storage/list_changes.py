@@ -6,11 +6,10 @@ Statistics of the next version are those before, less what these lists counted b
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 import numpy as np
 
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine.catalog.view import EdgeStatistics
 from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Adjacency

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from qengine._cached import cached_property
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine.errors import StorageError
 from qengine.storage.arrays import Array
 from qengine.storage.assemble import MAX_VERTICES

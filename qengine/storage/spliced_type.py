@@ -7,12 +7,11 @@ changes, and other forms, are made anew list by list.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
 
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine.errors import InternalError
 from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Adjacency, Form

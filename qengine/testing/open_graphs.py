@@ -7,9 +7,9 @@ import json
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from qengine._frozen import frozen
 from qengine.graph import Graph
 from qengine.testing.data import data_set
 
@@ -18,7 +18,7 @@ DIFFERENT_RELATIONSHIPS = "DIFFERENT RELATIONSHIPS"
 REPEATABLE_ELEMENTS = "REPEATABLE ELEMENTS"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Truth:
     """A counting query with its true answer; ``name`` tells where it comes from."""
 

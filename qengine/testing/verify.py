@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from qengine._frozen import record
 from qengine.plan import logical, updates
 from qengine.plan.columns import columns_added
 from qengine.plan.expr import AggregateCall, Expr, Subquery, Variable
@@ -38,7 +39,7 @@ def _ends_with_update(root: logical.Operator) -> bool:
     return isinstance(root, updates.Update)
 
 
-@dataclass(slots=True)
+@record
 class _Verifier:
     declared: set[str] = field(default_factory=set)
 

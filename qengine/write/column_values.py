@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qengine._frozen import replace
 from qengine.errors import ExecutionError, QengineError, ResourceError, Span
 from qengine.exec.scalar.entities import ENTITIES, label_names
 from qengine.exec.scalar.environment import Environment

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from qengine._frozen import replace
 from qengine.errors import ExecutionError, OutOfMemory, QengineError, ResourceError, Span, Unsupported
 from qengine.exec.common.csv_blocks import rows_of_file
 from qengine.exec.context import ExecutionContext, OperatorStats

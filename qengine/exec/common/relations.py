@@ -10,14 +10,13 @@ from __future__ import annotations
 import ctypes
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from qengine import _native
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine.exec.common.lists_read import Part
 from qengine.exec.common.merged_lists import MANY, MERGING, entries_of, merged_entries
 from qengine.exec.context import ExecutionContext

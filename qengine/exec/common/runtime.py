@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from qengine._frozen import frozen
 from qengine.errors import InternalError
 from qengine.exec.context import ExecutionContext
 from qengine.exec.scalar.environment import Environment
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from qengine.plan.physical import Eliminate, Search
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Matchers:
     """How another executor matches patterns.
 

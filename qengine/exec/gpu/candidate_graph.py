@@ -6,13 +6,13 @@ What is sampled stays on the device. The host gets a copy when it asks for one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from qengine._cached import cached_property
+from qengine._frozen import frozen, replace
 from qengine.errors import OutOfMemory
 from qengine.exec.candidates import LevelSignatures
 from qengine.exec.common.match_plan import PCSR, PLAN, RANGE, LevelKind, SourceFlag
@@ -36,7 +36,7 @@ _LEVELS, _SOURCES, _RANGES, _LIST_IDS, _LISTS = 0, 1, 2, 8, 9
 """Places in ``ResolvedSearch.tables``."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Layout:
     """What a plan says of its candidate graph: the tables of the kernels' job.
 

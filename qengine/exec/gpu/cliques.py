@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from qengine import _native
+from qengine._frozen import frozen
 from qengine.exec.common.relations import SparseMatrix
 from qengine.exec.gpu.eliminate_matrix import ALL, work_queue
 from qengine.exec.gpu.elimination_steps import TOTAL, DeviceSteps, Unfit
@@ -58,7 +58,7 @@ _LANES = 32
 _WHAT = "counting cliques"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Index:
     """``record``: a ``CLIQUE_INDEX``. ``sizes``: of each of its roots how many vertices are before it, descending."""
 
@@ -66,7 +66,7 @@ class _Index:
     sizes: npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Tier:
     """Roots ``[first, end)`` of an index, with up to ``most`` vertices before them each."""
 

@@ -8,12 +8,12 @@ own lists are read again for each segment, and where a segment has more ids than
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from qengine._frozen import replace
 from qengine.exec.gpu.count_kernels import SLICE_BYTES, Roots, ShapeCounter, ViewSpec, room_for_copies
 from qengine.exec.gpu.count_policy import wedge_launches
 from qengine.exec.gpu.count_segments import Segmented, moved

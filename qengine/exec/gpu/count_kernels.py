@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qengine import _native
+from qengine._frozen import frozen
 from qengine.exec.gpu.count_policy import (
     CLIQUE_LIMITS,
     Launch,
@@ -72,7 +73,7 @@ WEDGE_TASK = _native.record(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ViewSpec:
     """The members in ``[lo, hi)`` of a vertex's list, less (greater) than the vertex itself if ``below`` (``above``).
 
@@ -86,7 +87,7 @@ class ViewSpec:
     above: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Roots:
     """The vertices ``[begin, end)``, or ``candidates`` (device address of uint32[end]; begin is 0) where not 0.
 
@@ -113,7 +114,7 @@ class Roots:
         return np.array((*ids, *self.share), ROOT_SET)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeviceView:
     """A view on the device: its slices, and its rows of hubs where they are wanted."""
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
+from qengine._frozen import frozen, replace
 from qengine.exec.gpu.properties import DeviceProperties
 
 _WARP = 32
@@ -32,7 +31,7 @@ def edge_limits(span: int) -> tuple[int, int, int]:
     return 64, 512 if span <= _FEW_IDS else 1024, 2**32 - 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Launch:
     """One kernel's launch: blocks, threads a block, bytes of shared memory, and what the kernel is compiled for.
 

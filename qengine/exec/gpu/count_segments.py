@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from qengine._frozen import frozen, replace
 from qengine.exec.gpu.count_kernels import (
     SLICE_BYTES,
     DeviceView,
@@ -100,7 +100,7 @@ class Segmented:
         raise NotImplementedError
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Counting:
     """How roots of one class are counted: by a kernel, on so many blocks at most, and by numbers of the task's."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from qengine import _native
+from qengine._frozen import frozen
 from qengine.exec.common.relations import Relations
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident, device_bytes
@@ -30,7 +30,7 @@ def work_queue(address: int, stop: int, share: tuple[int, int] = ALL) -> npt.NDA
     return np.array((address, stop, *share), WORK_QUEUE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeviceMatrix:
     """A matrix on the device.
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import InitVar, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from qengine import _native
+from qengine._frozen import frozen, replace
 from qengine.errors import OutOfMemory
 from qengine.exec.common.match_plan import LevelKind, SearchMode
 from qengine.exec.common.resolve import ResolvedSearch
@@ -49,7 +49,7 @@ SURVIVORS = _native.record("u8 values rows ends tiles tile")
 """Mirror of ``Survivors``."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LevelTable:
     """What the host must know of a plan: for each level whether it binds a vertex, and its operands and column."""
 
@@ -76,7 +76,7 @@ class LevelTable:
         return max(window_bytes(depth, operands) for depth, operands in enumerate((*self.operands, 0)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeviceRows:
     """Some rows, on the device.
 
@@ -348,20 +348,13 @@ class Extension:
         self.run.launch(kernel, max(1, min(blocks, most)), threads, arguments, shared_bytes)
 
 
-@dataclass(slots=True)
 class _Table:
     """What a level is bound to in each row of a table, and the row before that it extends; ``n`` rows so far."""
 
-    cp: InitVar[Any]
-    size: int
-    vertex: bool
-    n: int = 0
-    values: Any = field(init=False)
-    parents: Any = field(init=False)
-
-    def __post_init__(self, cp: Any) -> None:
-        self.values = cp.empty(self.size, np.uint32 if self.vertex else np.int64)
-        self.parents = cp.empty(self.size, np.uint32)
+    def __init__(self, cp: Any, size: int, vertex: bool) -> None:
+        self.size, self.vertex, self.n = size, vertex, 0
+        self.values = cp.empty(size, np.uint32 if vertex else np.int64)
+        self.parents = cp.empty(size, np.uint32)
 
     @property
     def room(self) -> int:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from qengine._frozen import frozen, record
 from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.extend import DeviceRows
 
@@ -23,7 +23,7 @@ _ALIGNMENT = 64
 _TO_HOST = 2
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HostRows:
     """Some rows in pinned memory of the host.
 
@@ -37,7 +37,7 @@ class HostRows:
     count: npt.NDArray[np.uint64] | None
 
 
-@dataclass(slots=True)
+@record
 class _Pending:
     """A buffer that is being filled: ``arrays`` are views of it, ``source`` is kept until it is."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qengine import _native
+from qengine._frozen import frozen
 from qengine.exec.context import ExecutionContext
 
 _Array = npt.NDArray[np.uint32]
@@ -64,7 +64,7 @@ def segments(sizes: npt.NDArray[np.integer[Any]], most: int) -> list[tuple[int, 
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Piece:
     """Where a piece's image begins, in bytes, and how many heads, rows and members it has; ``n_first``: rows of the
     first of two arrays of lists. ``classes``: how many roots are of each, those with most members first.
@@ -119,7 +119,7 @@ class Images:
         self._arrays.clear()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RootSlices:
     """Roots, and where slices of their lists begin and end, uint32[n] each.
 
@@ -146,7 +146,7 @@ class RootSlices:
         return 4 * most + most // (_TILE // 4) + _BESIDE_BYTES
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RootPieces:
     """Parts of roots' slices in pieces, segment after segment. Make it by ``cut``.
 

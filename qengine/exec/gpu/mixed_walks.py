@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from qengine._frozen import replace
 from qengine.exec.gpu.eliminate_matrix import DeviceMatrix, uploaded
 from qengine.exec.gpu.elimination_steps import SUMS, TOTAL, TOTAL_BLOCKS, DeviceSteps, blocks_of, integer
 from qengine.exec.gpu.row_products import ROW_PRODUCTS, run_row_products

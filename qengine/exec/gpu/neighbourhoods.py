@@ -6,13 +6,13 @@ As ``qengine.exec.host.neighbourhoods``; the kernels are ``kernels/cuda/count/el
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from qengine import _native
+from qengine._frozen import frozen
 from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.eliminate_matrix import MATRIX, DeviceMatrix
 from qengine.exec.gpu.elimination_steps import DeviceSteps
@@ -133,7 +133,7 @@ def _known_links(steps: DeviceSteps, among: Among, most: npt.NDArray[np.float64]
     return links
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Pairs:
     """The rows of some roots of a matrix. Their ``ends``, on the host, begin with 0. ``first``: the first entry."""
 

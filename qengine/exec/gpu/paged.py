@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from qengine import _native
+from qengine._frozen import frozen
 from qengine._system import usable_processors
 from qengine.exec.gpu.device import cupy
 
@@ -58,7 +59,7 @@ class NoPages(Exception):
         return self.code == OUT_OF_MEMORY
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Location:
     """Where pages are: ``kind`` (``DEVICE``, ``HOST``) and the number of the device or of the host's NUMA node."""
 

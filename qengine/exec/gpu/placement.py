@@ -10,9 +10,10 @@ vertices have several sets of labels, ids go so within each: then each set's par
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
+
+from qengine._frozen import frozen
 
 VERTEX_BYTES = 48
 """What queries derive by vertex, about: two slices of lists of 16 bytes each, or as many vectors, and sorted roots."""
@@ -21,7 +22,7 @@ _LEAST_SCRATCH = 96 << 20
 _SCRATCH_SHARE, _SCRATCH_OF_VECTORS = 4, 8
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Placement:
     """Shares, from 0 to 1, of the bytes of each array that lie on the device: of lists, and of arrays by vertex."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from qengine._frozen import replace
 from qengine.errors import InternalError
 
 _OWN_SHARED_BYTES = 1024

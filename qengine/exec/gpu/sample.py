@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from qengine._frozen import frozen
 from qengine.exec.common.match_plan import LevelKind
 from qengine.exec.gpu.arrays import working
 from qengine.exec.gpu.families import ESTIMATORS
@@ -50,7 +51,7 @@ _ORDER_BYTES = 32
 """Of a sample, while samples are put in that order."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SampledSpace:
     """What is sampled, on the device, and the kernels that know it.
 
@@ -126,7 +127,7 @@ def _printable(name: str) -> str:
     return "".join(letter if letter.isalnum() else "_" for letter in name) or "estimator"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Totals:
     """Samples added up: their weights, the squares, how many were whole embeddings, and the work."""
 
@@ -136,7 +137,7 @@ class Totals:
     work: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeviceDraw:
     """Samples drawn. ``rows``: int64[samples, depth], undefined where ``weights`` (float64[samples]) is 0."""
 

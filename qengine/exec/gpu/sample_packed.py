@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from qengine._frozen import frozen
 from qengine.exec.common.match_plan import LevelKind, records
 from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.context import ExecutionContext
@@ -34,7 +34,7 @@ _Placed = tuple[npt.NDArray[Any], int, type[Any]]
 """An array, what its numbers are less in the image, and their type there."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PackedPlan:
     """A candidate graph in the host's memory. ``graph``: one ``PACKED_GRAPH`` record, but for ``words``."""
 

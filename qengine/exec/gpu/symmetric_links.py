@@ -4,12 +4,12 @@ common (``kernels/cuda/count/symmetric_links.cu``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from qengine import _native
+from qengine._frozen import frozen
 from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.eliminate_matrix import MATRIX, DeviceMatrix
 from qengine.exec.gpu.elimination_steps import DeviceSteps
@@ -45,7 +45,7 @@ _LANES = 32
 _WHAT = "what neighbours have in common"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LinkedPairs:
     """The links of some roots' pairs, which are entries of the matrix of the step ``by``.
 

@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from qengine import _native
+from qengine._frozen import frozen
 from qengine.exec.gpu.eliminate_matrix import ALL, DeviceMatrix
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident, device_bytes
@@ -58,7 +58,7 @@ _LANES = 32
 _WHAT = "counting triangles"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Index:
     """What triangles of a matrix are counted by, on the device: ``rows`` of bits, ``places`` (cut rows, sorted roots).
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from qengine._frozen import frozen
 from qengine.errors import OutOfMemory
 from qengine.exec.common.match_plan import PLAN
 from qengine.exec.common.resolve import ResolvedSearch
@@ -43,7 +44,7 @@ _BUILT_BYTES = 1 << 24
 _TABLES = ("levels", "sources", "ranges", "pairs", "conditions", "columns", "types", "level_ids", "list_ids", "lists")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DevicePlan:
     """A plan in device memory.
 

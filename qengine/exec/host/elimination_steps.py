@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from qengine import _native
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine.errors import ResourceError
 from qengine.exec.common.dealing import assign, computed
 from qengine.exec.common.relations import MATRIX, NUMBERS, Lists, Relations, SparseMatrix, numbers

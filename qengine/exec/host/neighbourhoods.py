@@ -5,13 +5,13 @@ from __future__ import annotations
 import ctypes
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from qengine import _native
 from qengine._control import Status
+from qengine._frozen import replace
 from qengine.exec.common.relations import MATRIX, SparseMatrix
 from qengine.exec.host.elimination_steps import Array, Found, Steps, records_of
 from qengine.exec.host.ranked_pairs import RankedPairs

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 import numpy as np
 
+from qengine._frozen import replace
 from qengine.exec.common.batch import BATCH_ROWS, Batch, concatenate_batches
 from qengine.exec.common.batch_parts import pieces, repeated_pieces
 from qengine.exec.common.columns import IntArray, NodeColumn, integer_column, vertex_ids

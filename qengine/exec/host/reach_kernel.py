@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol
 
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qengine import _native
+from qengine._frozen import frozen
 from qengine.exec.context import ExecutionContext
 from qengine.exec.host.walk_kernel import EndFilter, WalkSpace
 from qengine.plan.pattern import PathMode
@@ -37,7 +37,7 @@ _Output = _native.struct("qe::ReachOutput", "p lane end hops; i8 capacity rows")
 _library = _native.declared("qe_reach_open p p p; qe_reach_next p p p; qe_reach_count p p; qe_reach_close p -> none")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lanes:
     """Sets of starts: int64[n + 1] offsets into ``starts``, int64 vertex ids, within a set each once."""
 
@@ -57,7 +57,7 @@ class Lanes:
         return Lanes(self.offsets[begin : end + 1] - first, self.starts[first:last])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReachRules:
     """Which ends are wanted.
 
@@ -91,7 +91,7 @@ class ReturnRule(IntEnum):
     NEVER = 2
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReachChunk:
     """Some ends: int64[n] the set, the end, and the least number of hops, None where that isn't wanted."""
 
@@ -205,7 +205,7 @@ class _Chunks(Protocol):
     ) -> Iterator[ReachChunk]: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReachKernels:
     """What follows sets of vertices: functions as ``reach_chunks`` and ``reach_counts``."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
+from qengine._frozen import replace
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.columns import numbers_from
 from qengine.exec.context import ExecutionContext

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from qengine import _native
 from qengine._control import Status
+from qengine._frozen import frozen, replace
 from qengine.exec.common.merged_lists import merged_neighbours
 from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView
@@ -62,7 +62,7 @@ def pack_bits(mask: NDArray[np.bool_]) -> BitArray:
     return packed.view(np.uint64)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WalkLists:
     """One relationship type in one stored direction: its lists, those that lead back, and the type's OUT lists.
 
@@ -180,7 +180,7 @@ class WalkSpace:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EndFilter:
     """The vertices that walks may end on: those of ``[lo, hi)`` whose bit is set, None for all."""
 
@@ -203,7 +203,7 @@ class EndFilter:
         return self.bits is None or bool(int(self.bits[vertex >> 6]) >> (vertex & 63) & 1)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WalkRows:
     """The input rows of a run.
 
@@ -223,7 +223,7 @@ class WalkRows:
     forbidden: tuple[IntArray, IntArray] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WalkRules:
     """Which walks are wanted, and what of them.
 
@@ -257,7 +257,7 @@ class WalkRules:
     hasty: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChunkSize:
     """The most rows and relationships of a chunk; the first chunks are smaller, for those who want few rows."""
 
@@ -266,7 +266,10 @@ class ChunkSize:
     first: int = 8_192
 
 
-@dataclass(frozen=True, slots=True)
+_SIZE = ChunkSize()
+
+
+@frozen
 class WalkChunk:
     """Some walks: input row, end and hops (int64[n]); with lists, int64[n + 1] offsets into ``relationships``."""
 
@@ -283,7 +286,7 @@ def walk_chunks(
     rows: WalkRows,
     context: ExecutionContext,
     rules: WalkRules,
-    size: ChunkSize = ChunkSize(),
+    size: ChunkSize = _SIZE,
 ) -> Iterator[WalkChunk]:
     """Yield the walks of all rows, in chunks of bounded size; a consumer that stops iterating stops the work.
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import islice
 
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine.errors import Unsupported
 from qengine.exec.reference.graph import Edge, WalkedGraph
 from qengine.plan.pattern import Direction, PathSelector

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from qengine._frozen import replace
 from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Adjacency
 from qengine.storage.arrays import Array

@@ -7,12 +7,12 @@ probabilities and ids shuffled at the end.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qengine._frozen import frozen
 from qengine.testing.generate.raw import RawStream, high_half, low_half
 
 Number = TypeVar("Number", bound=np.generic)
@@ -22,7 +22,7 @@ _LOW_WORD = np.uint64(0xFFFFFFFF)
 _WORD_BITS = np.uint64(32)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EdgeDraws:
     """Edges as they were drawn: with self-loops and repetitions.
 
@@ -39,7 +39,7 @@ class EdgeDraws:
     target: NDArray[np.uint32]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Csr:
     """A simple undirected graph: each edge stands in the rows of both its ends.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qengine._frozen import frozen
 from qengine.testing.generate.graphs import Csr
 from qengine.testing.generate.raw import RawStream
 
@@ -18,7 +18,7 @@ _STEPS_PER_VERTEX = 50
 _TRIES = 10_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LabelledQuery:
     """An undirected query graph.
 

@@ -6,7 +6,6 @@ The degrees follow power laws; half of the acquaintances stay within communities
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from qengine._frozen import frozen
 from qengine.testing.generate.graphs import different
 
 _COMMUNITY = 100
 _FIRST_NAMES = 3000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SocialSize:
     """How many elements a social graph has; ``likes`` counts draws, of which the distinct ones are kept."""
 

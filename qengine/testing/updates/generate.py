@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
+from qengine._frozen import replace
 from qengine.spatial import Point
 from qengine.temporal import Date, Duration, LocalTime
 from qengine.testing.updates import statements as st

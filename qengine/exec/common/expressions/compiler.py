@@ -12,7 +12,6 @@ too; if an argument fails in some row, they are evaluated row by row, which fail
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache, partial
 from math import inf
 from typing import Any, Generic, TypeVar
@@ -21,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from qengine._cached import cached_property
+from qengine._frozen import replace
 from qengine.errors import ExecutionError
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.batch_parts import by_parts

@@ -8,14 +8,13 @@ found for each group in the rows of counts by two nodes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine.catalog.costs import costs
 from qengine.errors import ExecutionError
 from qengine.exec.common.aggregates import Aggregator, State
