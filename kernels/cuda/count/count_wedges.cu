@@ -15,9 +15,6 @@
 #ifndef QE_PAIRS
 #define QE_PAIRS 0
 #endif
-#ifndef QE_TILES
-#define QE_TILES 16
-#endif
 
 namespace qe {
 
@@ -60,7 +57,7 @@ extern "C" __global__ void cut_tiles(View inner, uint32_t first, uint32_t end, u
 }
 
 // QE_SEARCHED: tiles that a block counts one after the other for a root, whose first members it reads once, over the link.
-constexpr uint32_t kTilesAtOnce = QE_TILES;
+constexpr uint32_t kTilesAtOnce = 16;
 
 // Of the members of a list that a team takes at a time, a warp takes those from first_member() on, member_step() apart: so the
 // longest lists, which come first, are dealt out; or neighbouring ones, for which it takes one request over the link, not 32.
