@@ -106,6 +106,7 @@ def test_lists_of_columns_go_on_from_tile_to_tile(larger: Graph, tile: int, monk
         return found
 
     cut, tiled = list_pieces.segments, []
+    monkeypatch.setattr(count_kernels, "TILES_AT_ONCE", 3)
     original = count_kernels.ShapeCounter._add
 
     def add(counter: Any, family: str, name: str, launch: Any, task: Any, **kwargs: Any) -> None:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from qengine import _native
 from qengine.exec.gpu.count_policy import (
     CLIQUE_LIMITS,
+    TILES_AT_ONCE,
     Launch,
     clique_launch,
     edge_launch,
@@ -273,7 +274,7 @@ class ShapeCounter:
             tile, tiles = launch.values["tile"], launch.values["tiles"]
             task["tile"], task["tiles"] = tile, tiles
             if not self.has_cuts:
-                self._add("count_wedges", "count_wedges_tiled", launch.compiled_for(QE_SEARCHED=1), task)
+                self._add("count_wedges", "count_wedges_tiled", launch.compiled_for(QE_SEARCHED=TILES_AT_ONCE), task)
                 continue
             cuts, known = self._once(f"cuts {tile}", 4 * reach * (tiles + 1))
             task["cuts"] = cuts
