@@ -35,7 +35,7 @@ from qengine.plan.pattern import Direction, LabelIs
 from qengine.plan.physical import Search, Source, VertexLevel
 from qengine.storage import from_records
 from tests.emulator.arrays import cupy, current_device
-from tests.emulator.device import SMALL, EmulatedRun, device_memory, pretended
+from tests.emulator.device import SMALL, EmulatedDevice, EmulatedRun, device_memory, pretended
 from tests.property.search_cases import Masks, graphs, searches
 from tests.property.test_sampling import without_seeds
 from tests.unit.estimate.test_estimators import FavoursTheFirst
@@ -169,9 +169,30 @@ def test_samples_are_drawn_in_the_order_of_their_roots_where_lists_are_far() -> 
         assert len(hit) > 1 and (np.diff(found.rows[hit, 0]) >= 0).all()
 
 
+@pytest.mark.parametrize(("method", "far", "blocks"), [("alley", 1, 1), ("alley", 0, 3), ("wanderjoin", 1, 3)])
+def test_few_warps_refine_far_lists_at_a_time(
+    method: str, far: int, blocks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A block a multiprocessor, of which there is one here; samples are the same."""
+    monkeypatch.setattr(EmulatedDevice, "resident_blocks", lambda *_: 3)
+    store, search, resolved, _ = two_labels()
+    run, depth, launched = Run(), len(search.levels), []
+    work = level_work(resolved.plan.ctypes.data, method, depth, run.context, None).view(WORK).reshape(-1)
+    launch = run.launch
+    monkeypatch.setattr(run, "launch", lambda kernel, n, *rest: (launched.append(n), launch(kernel, n, *rest)))
+    with device_plan(store, resolved, run) as plan:  # type: ignore[arg-type]
+        space = replace(plan_space(plan), far_bytes=far)
+        samples = DeviceSamples(run, space, method, work)  # type: ignore[arg-type]
+        launched.clear()
+        monkeypatch.setattr(samples, "_is_ordered", False)
+        found = samples.draw(5, 0, 600)
+    expected = draw(resolved.plan.ctypes.data, method, run.context, SampleRange(5, 0, 600), depth=depth)
+    assert launched == [blocks] and found.totals.reached == expected.sums.hits
+
+
 def test_samples_whose_second_lists_are_near_each_other_are_drawn_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where lists are more than the link reads at random at its rate; within a window in the order of their roots."""
-    monkeypatch.setattr(sample_module, "_FAR_AT_ONCE", 0)
+    monkeypatch.setattr(sample_module, "_WORTH_WINDOWS", 0)
     monkeypatch.setattr(sample_module, "_WINDOW_BITS", window := 8)
     store, search, resolved, _ = two_labels()
     run, depth = Run(), len(search.levels)

@@ -38,8 +38,6 @@ struct CliqueTask {
   uint32_t* next;
   StopFlag stop;
   View outer, streamed;
-  const uint32_t* starts;  // where lists of vertices from `n_slices` on begin, which have no row; or null: all have slices
-  uint32_t n_slices, unused;
   uint32_t base, hub_words;
   uint32_t table;      // slots of the hash table, a power of two, at least twice the members
   uint32_t capacity;   // members that the matrix has room for, a multiple of 16
@@ -319,8 +317,7 @@ extern "C" __global__ void QE_BOUNDS count_cliques(const CliqueTask task) {
       uint32_t v = 0;
       if (first + lane * step < d) {
         v = list[first + lane * step];
-        if (task.starts && v >= task.n_slices) slice.tail = slice.begin = task.starts[v], slice.end = task.starts[v + 1];
-        else slice = task.streamed.slices[v];
+        slice = task.streamed.slices[v];
       }
       for (uint32_t left = __ballot_sync(kFull, slice.begin != slice.tail); left != 0; left &= left - 1) {
         const int k = __ffs(left) - 1;

@@ -108,15 +108,24 @@ extern "C" __global__ void cut_slices(const uint32_t* neighbours, const uint2* s
   cuts[i] = slice.x + static_cast<uint32_t>(lower_bound(neighbours + slice.x, slice.y - slice.x, id));
 }
 
-// Copies what the slices [0, end) have past the words of a row: of vertex v to members[starts[v]] and on. A warp a vertex. Bytes
-// moved: these members, twice.
-extern "C" __global__ void pack_view(const uint32_t* neighbours, const ViewSlice* slices, uint32_t end, const uint32_t* starts,
-                                     uint32_t* members) {
-  const uint32_t v = (blockIdx.x * blockDim.x + threadIdx.x) / kWarp;
+// What is read by id of the slices [first, end): a copy of their members past the words of a row, in no given order of lists, and
+// slices of that. `taken` is how many members there are so far. A warp a vertex. Bytes moved: these members, twice.
+extern "C" __global__ void pack_view(const uint32_t* neighbours, const ViewSlice* slices, uint32_t first, uint32_t end,
+                                     ViewSlice* packed, uint32_t* members, uint32_t* taken) {
+  const uint32_t lane = threadIdx.x % kWarp;
+  const uint32_t v = first + (blockIdx.x * blockDim.x + threadIdx.x) / kWarp;
   if (v >= end) return;
-  const ViewSlice slice = slices[v];
-  uint32_t* to = members + starts[v];
-  for (uint32_t k = threadIdx.x % kWarp; k < slice.end - slice.tail; k += kWarp) to[k] = neighbours[slice.tail + k];
+  ViewSlice slice = slices[v];
+  const uint32_t n = slice.end - slice.tail;
+  uint32_t place = 0;
+  if (lane == 0 && n > 0) place = atomicAdd(taken, n);
+  place = __shfl_sync(kFull, place, 0);
+  for (uint32_t k = lane; k < n; k += kWarp) members[place + k] = neighbours[slice.tail + k];
+  if (lane != 0) return;
+  slice.begin = slice.begin == slice.tail ? place : place + 1;  // only whether there are words is asked
+  slice.tail = place;
+  slice.end = place + n;
+  packed[v - first] = slice;
 }
 
 // How often each id from `lo` on is a member of the slices [0, end). A warp a vertex. Bytes moved: the lists once.

@@ -4,7 +4,7 @@
 // comes. Counted is the sum over d of C(n, 2) (QE_PAIRS 0: each pair once), n (n-1) (1: different) or n n (2: any).
 // Heavy roots count in shared memory, one tile of ids at a time (a piece of work is a root and a tile), light ones in a hash
 // table. QE_PACKED: two 16-bit counters a word, for roots of fewer than 2^16 members. QE_SEARCHED: lists have no cuts where
-// tiles begin, which are looked for: a piece is then a root and kTilesAtOnce tiles, and each thread keeps where its first member's
+// tiles begin, which are looked for: a piece is then a root and so many tiles, and each thread keeps where its first member's
 // list goes on. QE_OVER_LINK: roots' lists are in the host's memory.
 // Preconditions: lists without repetitions. Bytes moved: each inner slice once a root. Limit: one addition in shared memory a
 // wedge, about 5 cycles for 32 of them. With ids by descending degree and u the least id of the square, wedges are few.
@@ -14,9 +14,6 @@
 
 #ifndef QE_PAIRS
 #define QE_PAIRS 0
-#endif
-#ifndef QE_TILES
-#define QE_TILES 16
 #endif
 
 namespace qe {
@@ -59,9 +56,6 @@ extern "C" __global__ void cut_tiles(View inner, uint32_t first, uint32_t end, u
   to[tiles] = slice.end;
 }
 
-// QE_SEARCHED: tiles that a block counts one after the other for a root, whose first members it reads once, over the link.
-constexpr uint32_t kTilesAtOnce = QE_TILES;
-
 // Of the members of a list that a team takes at a time, a warp takes those from first_member() on, member_step() apart: so the
 // longest lists, which come first, are dealt out; or neighbouring ones, for which it takes one request over the link, not 32.
 #ifdef QE_OVER_LINK
@@ -101,7 +95,7 @@ extern "C" __global__ void count_wedges_tiled(const WedgeTask task) {
 #endif
   const uint32_t lane = threadIdx.x % kWarp, taken = kWarp * team_warps();
 #ifdef QE_SEARCHED
-  const uint32_t run = min(task.tiles, kTilesAtOnce);
+  const uint32_t run = min(task.tiles, uint32_t{QE_SEARCHED});  // the root's first members are read once for these
 #else
   const uint32_t run = 1;
 #endif

@@ -2,7 +2,7 @@
 
 Pairs of ways are pairs for one such vertex, so that counts of segments add up. Of each list the members in a segment
 are copied to the device, from where the copy for the segment before ended: all lists are read once, in order. Roots'
-own lists are read again for each segment, and where a segment has more ids than counters, for each tile of it.
+own lists are read again for each segment, and where a segment has more ids than counters, for each few tiles of it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from qengine._frozen import replace
 from qengine.exec.gpu.count_kernels import SLICE_BYTES, Roots, ShapeCounter, ViewSpec, room_for_copies
-from qengine.exec.gpu.count_policy import wedge_launches
+from qengine.exec.gpu.count_policy import TILES_AT_ONCE, wedge_launches
 from qengine.exec.gpu.count_segments import Segmented, moved
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.list_pieces import segments
@@ -139,9 +139,13 @@ class ColumnCounter(Segmented):
     def _of_roots(self) -> int:
         """Return the most bytes that are read of roots' lists for all segments."""
         _, slices = self.base.read_slices(self.outer)
-        read = np.concatenate(([0], np.cumsum(4 * (slices[:, _END] - slices[:, 0]).astype(np.int64))))
+        lengths = (slices[:, _END] - slices[:, 0]).astype(np.int64)
+        threads = wedge_launches(self.base.device, 1)["packed"].threads
+        kept = np.minimum(lengths, threads)  # a member a thread
+        once, again = (np.concatenate(([0], np.cumsum(4 * each))) for each in (kept, lengths - kept))
         found = 0
         for lo, hi in self.segments:
             tiles = wedge_launches(self.base.device, hi - lo)["packed"].values["tiles"]
-            found += (1 + tiles) * int(read[-1] if self.roots.candidates else read[self._roots(hi).end])
+            end = -1 if self.roots.candidates else self._roots(hi).end
+            found += (1 + -(-tiles // TILES_AT_ONCE)) * int(once[end]) + (1 + tiles) * int(again[end])
         return found

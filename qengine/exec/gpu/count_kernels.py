@@ -14,6 +14,7 @@ from qengine import _native
 from qengine._frozen import frozen
 from qengine.exec.gpu.count_policy import (
     CLIQUE_LIMITS,
+    TILES_AT_ONCE,
     Launch,
     clique_launch,
     edge_launch,
@@ -31,12 +32,6 @@ from qengine.plan.shares import ALL_ROOTS, Share
 
 SLICE_BYTES = 16
 """Bytes of a ``ViewSlice``."""
-
-_BEGIN, _TAIL, _END = range(3)
-"""Of a ``ViewSlice``."""
-
-_STARTS_SHARE = 3
-"""Where lists begin takes at most one in so many bytes of the room that is left to them."""
 
 _WARP = 32
 _PACK_THREADS = 256
@@ -59,9 +54,7 @@ EDGE_TASK = _native.record(
     VIEW=VIEW,
 )
 CLIQUE_TASK = _native.record(
-    "u8 roots n_roots next stop; VIEW outer streamed; u8 starts; u4 n_slices unused base hub_words table capacity; "
-    "u8 scratch total",
-    VIEW=VIEW,
+    "u8 roots n_roots next stop; VIEW outer streamed; u4 base hub_words table capacity; u8 scratch total", VIEW=VIEW
 )
 ROOT_SET = _native.record("u8 candidates bitset; u4 first end bitset_begin begin taken round")
 STAR_TASK = _native.record("u8 roots n_roots; u8[4] slices; i4[4] less taken; i4 ordered n_factors; u8 total")
@@ -254,11 +247,9 @@ class ShapeCounter:
             if scratch := launch.values.get("scratch"):
                 task["scratch"] = self._once(f"matrices {k}", launch.blocks * scratch)[0]
             tasks[k] = launch, task
-        starts, n_slices = 0, min(self.roots.reach, shape.outer.lo + 32 * streamed.hub_words)
         if self.run.memory.placement.is_streamed:
-            streamed, starts = self.packed(streamed, n_slices)  # it gets the room that is left
+            streamed = self.copied(streamed)  # it gets the room that is left
         for launch, task in tasks.values():
-            task["starts"], task["n_slices"] = starts, n_slices
             task["outer"], task["streamed"] = outer.view, streamed.view
             task["base"], task["hub_words"] = shape.outer.lo, streamed.hub_words
             task["table"], task["capacity"] = launch.values["table"], launch.values["capacity"]
@@ -284,7 +275,7 @@ class ShapeCounter:
             tile, tiles = launch.values["tile"], launch.values["tiles"]
             task["tile"], task["tiles"] = tile, tiles
             if not self.has_cuts:
-                self._add("count_wedges", "count_wedges_tiled", launch.compiled_for(QE_SEARCHED=1), task)
+                self._add("count_wedges", "count_wedges_tiled", launch.compiled_for(QE_SEARCHED=TILES_AT_ONCE), task)
                 continue
             cuts, known = self._once(f"cuts {tile}", 4 * reach * (tiles + 1))
             task["cuts"] = cuts
@@ -365,37 +356,25 @@ class ShapeCounter:
         made = self.shared.views[spec, words] = DeviceView(view, words)
         return made
 
-    def packed(self, view: DeviceView, n_slices: int) -> tuple[DeviceView, int]:
-        """Return a copy of a view with slices of its first vertices, and where the lists of the others begin.
+    def copied(self, view: DeviceView) -> DeviceView:
+        """Return a view whose slices and what is read of its lists are, of the first vertices, on the device.
 
-        The first ones may have rows of bits. The fronts of where lists begin, and of lists, lie on the device, as far
-        as there is room: the less their ids, the more often they are read. Half of a list, or less, is in a slice of
-        lesser ids. There must be less than 2**32 members. What is read at random over the link waits for addresses to
-        be translated: so a vertex takes 4 bytes there rather than a slice of 16, and most find room on the device.
+        Of as many as there is room for: the less their ids, the more often they are read. Half of a list, or less, is
+        in a slice of lesser ids.
         """
-        run = self.run
-        end, slices = self.read_slices(view)
-        starts = np.zeros(len(slices) + 1, np.uint32)
-        np.cumsum(slices[:, _END] - slices[:, _TAIL], dtype=np.uint32, out=starts[1:])
-        heads = slices[:n_slices].copy()
-        heads[:, _TAIL], heads[:, _END] = starts[:n_slices], starts[1 : n_slices + 1]
-        heads[:, _BEGIN] = heads[:, _TAIL] + (slices[:n_slices, _BEGIN] != slices[:n_slices, _TAIL])  # are there words?
-        room = room_for_copies(run.free_bytes()) - heads.nbytes
-        front = max(0, min(4 * (end + 1), room // _STARTS_SHARE))
-        n_bytes = 4 * max(1, int(starts[-1]))
-        own = run.copied(self.allocate(heads.nbytes), heads)
-        begins = run.copied(self._kept(run.place(starts.nbytes, "counting", front=front), starts.nbytes), starts)
-        front = max(0, min(n_bytes, room - device_bytes(begins, starts.nbytes)))
-        lists = self._kept(run.place(n_bytes, "counting", by_vertex=False, front=front), n_bytes)
-        given = (*(np.uint64(view.view[name]) for name in ("neighbours", "slices")), np.uint32(end))
-        to = np.uint64(begins.ptr), np.uint64(lists.ptr)
-        if end:
-            blocks = -(-end * _WARP // _PACK_THREADS)
-            run.launch(run.kernel("count_views", "pack_view"), blocks, _PACK_THREADS, (*given, *to))
-            run.wait()
+        _, slices = self.read_slices(view)
+        members = (slices[:, 2] - slices[:, 1]).astype(np.int64)
+        end, free = len(slices), self.run.free_bytes()
+        first = int(np.searchsorted(np.cumsum(SLICE_BYTES + 4 * members), room_for_copies(free)))
+        here, all_members = int(members[:first].sum()), int(members.sum())
+        sizes = SLICE_BYTES * max(1, end), 4 * max(1, all_members)
+        packed = self._kept(self.run.place(sizes[0], "counting", front=SLICE_BYTES * first), sizes[0])
+        lists = self._kept(self.run.place(sizes[1], "counting", by_vertex=False, front=4 * here), sizes[1])
+        pack_view(self.run, view, (0, first), packed.ptr, lists.ptr)
+        pack_view(self.run, view, (first, end), packed.ptr + SLICE_BYTES * first, lists.ptr, here)
         record = view.view.copy()
-        record["slices"], record["neighbours"] = own.ptr, lists.ptr
-        return DeviceView(record, view.hub_words), int(begins.ptr)
+        record["slices"], record["neighbours"] = packed.ptr, lists.ptr
+        return DeviceView(record, view.hub_words)
 
     def read_slices(self, view: DeviceView) -> tuple[int, npt.NDArray[np.uint32]]:
         """Return how many vertices there are up to the last whose slice has members, and all slices: uint32[n, 4].
@@ -533,3 +512,21 @@ def total_of(shape: CountShape[Any], first: int, second: int) -> int | None:
     if isinstance(shape, EdgeShape) and shape.twice:
         return 2 * first
     return None if isinstance(shape, StarShape) and second else first
+
+
+def pack_view(
+    run: DeviceRun, view: DeviceView, vertices: tuple[int, int], slices: int, members: int, before: int = 0
+) -> None:
+    """Copy the members of a range of vertices that are in no row of bits to an address, and slices of them to another.
+
+    ``before``: how many members are at the former address already. There must be less than 2**32 of them.
+    """
+    begin, end = vertices
+    if begin == end:
+        return
+    taken = run.upload(np.array([before], np.uint32), "counting")
+    given = np.uint64(view.view["neighbours"]), np.uint64(view.view["slices"]), np.uint32(begin), np.uint32(end)
+    to = tuple(map(np.uint64, (slices, members, taken.ptr)))
+    blocks = -(-(end - begin) * _WARP // _PACK_THREADS)
+    run.launch(run.kernel("count_views", "pack_view"), blocks, _PACK_THREADS, (*given, *to))
+    run.wait()

@@ -18,6 +18,9 @@ _FEW_ROOTS = 4
 _FEW_IDS = 1 << 16
 """In a range of so few ids roots of over 512 members get large blocks: bits take little room, so two are resident."""
 
+TILES_AT_ONCE = 16
+"""Of a root, that a block counts in turn where roots' lists cross the link: a thread reads its member once."""
+
 _SLOT = 8
 _LIGHT_TABLE, _MIDDLE_TABLE = 1024, 8192
 """Of a hash table: bytes of a slot; slots of a warp's, and of a block's where there is room for so many."""

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from qengine.exec.gpu.count_policy import TILES_AT_ONCE
+
 MESSAGE_WINDOW = 512
 """Entries of a matrix that a warp takes at a time in an elimination's message."""
 
@@ -20,7 +22,7 @@ def _counting() -> dict[str, tuple[Mapping[str, int | str], ...]]:
         for depth in (3, 4)
         for stride, small, team in ((8, 64, _TEAMS[1]), (8, 128, {}), (24, 192, {}))
     ]
-    searched = {"QE_SEARCHED": 1, "QE_OVER_LINK": 1}
+    searched = {"QE_SEARCHED": TILES_AT_ONCE, "QE_OVER_LINK": 1}
     tiles: tuple[Mapping[str, int | str], ...] = ({"QE_PACKED": 1}, searched, {"QE_PACKED": 1, **searched})
     wedges = [{"QE_PAIRS": 0, **macros} for macros in (*_TEAMS, *tiles)]
     return {

@@ -39,9 +39,17 @@ _WORTH_ORDERING = 1 << 21
 """Samples at a time: fewer have few lists in common, and aren't drawn in the order of their roots."""
 
 _ORDERED_AT_ONCE = 1 << 22
-_FAR_AT_ONCE, _WINDOW_BITS = 1 << 28, 25
-"""Of the host's memory so many bytes are read at random at the link's rate, 400 million lines of 128 bytes a second on
-an H200; 68 million of 2 GB, for want of translated addresses. Windows of 2**25 entries are half of that.
+_WORTH_WINDOWS, _WINDOW_BITS = 1 << 32, 25
+"""Bytes in the host's memory from which on samples go by windows of so many entries, 128 MB: an H200 reads lines at
+random at the link's rate, 400 million a second, within 256 MB, and ever fewer beyond, for want of translated addresses.
+K4 within half of R-MAT 26's bytes, 5.4 GB: 337 ms without (of another day) and 230 with; of R-MAT 24's, 1.4 GB: 157 and
+177, for the second order takes 20.
+"""
+
+_FAR_BLOCKS = 1
+"""On a multiprocessor, of walks that refine lists that lie in the host's memory in part: a walk reads them several
+times, and what fewer walks read is found in the L1 cache. K4 of R-MAT 24 as above, by windows: 177 ms with 24 warps,
+131 with 8, and these of code with more registers that takes 52 ms, not 28, on the whole device.
 """
 
 _HEAVY_SHARE = 64
@@ -170,6 +178,8 @@ class DeviceSamples:
         macros = {**space.macros, "QE_ESTIMATOR": ESTIMATORS.get(method, "Estimator")}
         self._kernel = run.kernel(space.family, "sample_walks", macros, space.shared_bytes, space.preface)
         self._most_blocks = max(1, run.device.resident_blocks(self._kernel, space.threads, space.shared_bytes))
+        if space.far_bytes and method == "alley":
+            self._most_blocks = min(self._most_blocks, _FAR_BLOCKS * run.device.multiprocessors)
         self._totals = run.allocate(self._most_blocks * TOTALS.itemsize, "the sums of samples")
         self._job = np.zeros(1, JOB)
         self._job["work"][0, : self._depth] = work
@@ -253,7 +263,7 @@ class DeviceSamples:
             given, to = (*space.arguments, self._job), np.uint64(order.data.ptr)
             launch_pass(run, "sample_order", "sample_roots", samples, *given, to)
             order.sort()
-            if space.second is not None and space.far_bytes > _FAR_AT_ONCE:
+            if space.second is not None and space.far_bytes > _WORTH_WINDOWS:
                 where = np.int32(space.second), np.int32(_WINDOW_BITS), np.uint64(samples // _HEAVY_SHARE)
                 launch_pass(run, "sample_order", "sample_windows", samples, *given, *where, to)
                 order.sort()
