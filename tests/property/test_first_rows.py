@@ -18,7 +18,7 @@ from qengine.exec.common.columns import ArrowColumn, Column, ObjectColumn, from_
 from qengine.exec.common.operators import first_rows, sort
 from qengine.exec.common.operators.first_rows import FirstRows
 from qengine.exec.common.ordering import kth_least, lasting_ranks, sort_keys, sorted_rows
-from qengine.exec.memory import MemoryAccount
+from qengine.exec.context import ExecutionContext
 from qengine.exec.scalar.compare import order_key
 from tests.examples import examples
 
@@ -73,7 +73,7 @@ def test_no_row_among_the_first_is_left_out(case: Any, ties: bool) -> None:
         (lambda batch, name=f"k{k}": batch.columns[name], ascending, frozenset({f"k{k}"}))
         for k, (_, ascending) in enumerate(keys)
     ]
-    firsts = FirstRows(compiled, limit, MemoryAccount(None))
+    firsts = FirstRows(compiled, limit, ExecutionContext())
     before, first_rows._FEW_TIES = first_rows._FEW_TIES, 0 if ties else 1024
     held: list[Batch] = []
     rows: list[tuple[Any, ...]] = []
@@ -97,6 +97,29 @@ def test_no_row_among_the_first_is_left_out(case: Any, ties: bool) -> None:
     finally:
         first_rows._FEW_TIES = before
     assert held[0].columns["place"].values() == _first(rows, keys, limit)
+
+
+@pytest.mark.parametrize("threads", [1, 3, 16])
+@pytest.mark.parametrize("limit", [1, 10, 3000])
+def test_threads_look_at_batches_together(threads: int, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    dealt: list[int] = []
+    deal = first_rows.deal
+
+    def noted(work: Any, places: Any, context: ExecutionContext) -> None:
+        dealt.append(len(places))
+        deal(work, places, context)
+
+    monkeypatch.setattr(first_rows, "deal", noted)
+    n = 600_000
+    k, v = np.random.default_rng(3).integers(0, (5, 1000), (n, 2)).T
+    nodes = pa.table({"id": np.arange(n), "k": k, "v": pa.array(v, mask=v < 10)})
+    graph = Graph.from_arrow([("P", nodes)], [], key="id")
+    query = f"MATCH (p:P) WHERE p.k < 4 RETURN p.k AS k, p.v AS v, p.id AS id ORDER BY k DESC, v, id LIMIT {limit}"
+    table = graph.query(query, device="cpu", threads=threads).to_arrow()
+    kept = np.flatnonzero(k < 4)
+    order = kept[np.lexsort((kept, np.where(v < 10, 1000, v)[kept], -k[kept]))][:limit]
+    assert table["id"].to_pylist() == order.tolist()
+    assert (max(dealt) > 1) == (threads > 1) and max(dealt) <= threads
 
 
 def test_ranks_of_numbers_and_moments_last_beyond_a_batch() -> None:

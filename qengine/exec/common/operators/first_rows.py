@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import islice
 
 import numpy as np
 
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.batch_parts import by_parts, working_bytes
 from qengine.exec.common.columns import Column, IntArray
+from qengine.exec.common.dealing import deal
 from qengine.exec.common.expressions.compiler import Evaluate
 from qengine.exec.common.operators.diverted_first_rows import DivertedFirstRows
 from qengine.exec.common.operators.first_on_device import FirstOnDevice
 from qengine.exec.common.operators.stage import Build, Stage, rows_of
 from qengine.exec.common.ordering import kth_least, lasting_ranks, sort_keys
-from qengine.exec.memory import MemoryAccount
+from qengine.exec.context import ExecutionContext
 from qengine.plan.logical import Operator
 
 _FEW_TIES = 1024  # rows that are cheaper to keep than to look at by another key
@@ -38,12 +41,13 @@ class FirstRows:
         self,
         keys: Sequence[tuple[Evaluate, bool, frozenset[str]]],
         limit: int,
-        memory: MemoryAccount,
+        context: ExecutionContext,
         sooner: DivertedFirstRows | FirstOnDevice | None = None,
     ) -> None:
         self._keys = list(keys)
         self._limit = limit
-        self._memory = memory
+        self._context = context
+        self._memory = context.memory
         self._sooner = sooner
         self._bounds: list[tuple[object, int]] = []
 
@@ -70,9 +74,22 @@ class FirstRows:
             if rows_of(batch) is not None:
                 yield batch
                 continue
-            for part, kept in by_parts(batch, self._kept, self._memory):
-                if len(kept):
-                    yield part if len(kept) == part.length else part.take(kept)
+            together = [batch, *self._more(batches)]
+            parts: dict[int, list[tuple[Batch, IntArray]]] = {}
+            deal(partial(self._found, together, parts), range(len(together)), self._context)
+            for place in range(len(together)):
+                for part, kept in parts.pop(place):
+                    if len(kept):
+                        yield part if len(kept) == part.length else part.take(kept)
+
+    def _more(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Return batches that threads look at together with another one: once a bound leaves out most of their rows."""
+        others = self._context.threads - 1 if self._bounds and self._memory.limit is None else 0
+        return islice(batches, others)
+
+    def _found(self, batches: Sequence[Batch], parts: dict[int, list[tuple[Batch, IntArray]]], place: int) -> None:
+        self._context.check()
+        parts[place] = list(by_parts(batches[place], self._kept, self._memory))
 
     def _kept(self, batch: Batch) -> IntArray:
         rows = self._within(batch) if self._bounds else np.arange(batch.length, dtype=np.int64)

@@ -163,7 +163,7 @@ def _first_rows(operator: logical.Sort, limit: int | None, build: Build) -> Firs
     below = operator.input
     rows = below.input if found is not None and isinstance(below, logical.Project) else below
     sooner = first_on_device(rows, keys, limit, build) or diverted_first_rows(rows, keys, limit, build)
-    return FirstRows(compiled, limit, build.runtime.memory, sooner)
+    return FirstRows(compiled, limit, build.runtime.context, sooner)
 
 
 def _keys_below(operator: logical.Sort) -> list[Expr] | None:
