@@ -285,7 +285,7 @@ class SharedPlans:
             return None
         free = {place for slot in slots.values() for place, _ in slot.items}
         fixed = tuple(None if place in free else token.value for place, token in enumerate(cut.literals))
-        plan = replace(plan, parameters=planned.parameters)
+        plan = replace(plan, parameters=planned.parameters, by_values=None)  # whose bounds are known
         made = SharedPlan(plan, tuple(slots.values()), fixed, tuple(peeks.assumptions), cut.spans)
         family.plans.append(made)
         return made
