@@ -274,6 +274,8 @@ class SharedPlans:
         planned, cut = waiting.planned, waiting.cut
         slots = _slots(statement, cut)
         values = {slot.name: slot.value(cut) for slot in slots.values()}
+        if not slots:
+            family.tries = _TRIES  # nor has another text of it any, but for few
         if not slots or None in values.values() or values.keys() & planned.parameters.keys():
             return None
         with peeking(values) as peeks:
