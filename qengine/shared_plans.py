@@ -274,6 +274,8 @@ class SharedPlans:
         planned, cut = waiting.planned, waiting.cut
         slots = _slots(statement, cut)
         values = {slot.name: slot.value(cut) for slot in slots.values()}
+        if not slots:
+            family.tries = _TRIES  # nor has another text of it any, but for few
         if not slots or None in values.values() or values.keys() & planned.parameters.keys():
             return None
         with peeking(values) as peeks:
@@ -285,7 +287,7 @@ class SharedPlans:
             return None
         free = {place for slot in slots.values() for place, _ in slot.items}
         fixed = tuple(None if place in free else token.value for place, token in enumerate(cut.literals))
-        plan = replace(plan, parameters=planned.parameters)
+        plan = replace(plan, parameters=planned.parameters, by_values=None)  # whose bounds are known
         made = SharedPlan(plan, tuple(slots.values()), fixed, tuple(peeks.assumptions), cut.spans)
         family.plans.append(made)
         return made

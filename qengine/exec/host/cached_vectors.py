@@ -154,7 +154,8 @@ def product_sums(records: Sequence[int], first: Any, n: int, context: ExecutionC
     """
     count = len(first) - 1
     halves = _native.array_of(ctypes.c_uint64, 2 * count)()
-    where = (ctypes.c_uint64 * len(records))(*records), first, count, n, halves, ctypes.byref(context.control)
+    words = _native.array_of(ctypes.c_uint64, len(records))(*records)
+    where = words, first, count, n, halves, ctypes.byref(context.control)
     context.run(_library().qe_eliminate_totals, *where, reads=len(records) * n)
     return [halves[2 * k] | halves[2 * k + 1] << 64 for k in range(count)]
 

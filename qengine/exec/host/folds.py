@@ -160,7 +160,7 @@ class Fold:
     def add(self, ids: Sequence[Ids], n: int, weights: Ids | None) -> bool:
         """Fold rows: ids of each variable, and how often each counts; False, and nothing done, if that is too much."""
         arrays = [np.ascontiguousarray(each, np.int64) for each in ids]
-        addresses = (ctypes.c_void_p * max(1, len(arrays)))(*(each.ctypes.data for each in arrays))
+        addresses = _native.array_of(ctypes.c_void_p, max(1, len(arrays)))(*(each.ctypes.data for each in arrays))
         times = None if weights is None else np.ascontiguousarray(weights, np.int64)
         given = None if times is None else times.ctypes.data
         status = self._library.qe_fold_rows(self._handle, n, addresses, given)

@@ -69,7 +69,7 @@ class JoinTable:
         slots = 0 if places else 1 << max(4, (2 * n - 1).bit_length())
         table, rows = np.empty(slots, np.uint32), np.empty(n, np.uint32)
         begins = np.empty((places or n) + 1, np.uint32)
-        addresses = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
+        addresses = _native.array_of(ctypes.c_void_p, len(arrays))(*(array.ctypes.data for array in arrays))
         self._arrays = (arrays, table, begins, rows, addresses)
         self._table = _Table(
             len(arrays), 0, n, ctypes.addressof(addresses), low, places, slots,
@@ -105,7 +105,7 @@ class JoinTable:
             int64[k] probing rows, int64[k] rows of the table, k > 0.
         """
         arrays = [np.ascontiguousarray(key, dtype=np.int64) for key in keys]
-        addresses = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
+        addresses = _native.array_of(ctypes.c_void_p, len(arrays))(*(array.ctypes.data for array in arrays))
         native = (_Test * max(1, len(tests)))(*(_native_test(test) for test in tests))
         probe = _Probe(
             ctypes.addressof(addresses), len(arrays[0]), ctypes.addressof(native), len(tests), int(once), 0, 0, 0

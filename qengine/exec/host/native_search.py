@@ -48,7 +48,7 @@ class SearchHandle:
         self._context = context
         self._n_levels = len(resolved.tables[0])
         arrays = [np.ascontiguousarray(seed, dtype=np.int64) for seed in seeds]
-        addresses = (ctypes.c_void_p * len(arrays))(*map(address_of, arrays))
+        addresses = _native.array_of(ctypes.c_void_p, len(arrays))(*map(address_of, arrays))
         self._keep = resolved, arrays, addresses
         self._handle = ctypes.c_void_p()
         status = self._library.qe_search_open(
@@ -79,14 +79,14 @@ class SearchHandle:
             return np.asarray(_Lent(lent, first.value or 0, (width, n), capacity.value))
         data = np.empty((width, n), np.int64)
         begin = address_of(data)
-        columns = (ctypes.c_void_p * width)(*(begin + 8 * n * k for k in range(width)))
+        columns = _native.array_of(ctypes.c_void_p, width)(*(begin + 8 * n * k for k in range(width)))
         self._context.raise_for(self._library.qe_search_take(self._handle, columns))
         return data
 
     def put(self, columns: Sequence[npt.NDArray[np.int64]]) -> None:
         """Give back rows of a search that neither has seeds nor counts: an array for each output."""
         arrays = [np.ascontiguousarray(each, dtype=np.int64) for each in columns]
-        addresses = (ctypes.c_void_p * len(arrays))(*map(address_of, arrays))
+        addresses = _native.array_of(ctypes.c_void_p, len(arrays))(*map(address_of, arrays))
         self._context.raise_for(self._library.qe_search_put(self._handle, len(arrays[0]), addresses))
 
     def attach(self, sink: ctypes.c_void_p) -> bool:
