@@ -184,6 +184,21 @@ def test_roots_that_conditions_leave_out_cost_little() -> None:
     assert costs[1] < 0.8 * costs[0]  # what remains is going through all vertices
 
 
+def test_forests_cost_by_the_few_nodes_that_a_type_joins() -> None:
+    """Two writers, who know each other, have a thousand notes each: the notes of whom each knows are two thousand."""
+    nodes = [{"id": k, "labels": "Writer" if k < 2 else "Note"} for k in range(2002)]
+    edges = [{"type": "WROTE", "start": k % 2, "end": k} for k in range(2, 2002)]
+    edges += [{"type": "KNOWS", "start": 0, "end": 1}, {"type": "ANSWERS", "start": 3, "end": 2}]
+    store = Graph.from_records(nodes, edges)._store
+    relations = (("KNOWS", Direction.BOTH), ("WROTE", Direction.OUT), ("ANSWERS", Direction.OUT))
+    steps: list[Step] = [Matrix((Relation((name,), direction),)) for name, direction in relations]
+    writers = NodeIndicator((("a", LabelIs("Writer"), ()),))
+    known, written = ForestNode(0, 3, (), 1), ForestNode(None, None, (0,), 2)
+    forest = RootedForest((known, written, ForestNode(1, None, (1,), None)), (2,), 3)
+    scattered, _, _ = ProgramFacts(store, [*steps, writers, forest], "cpu", outputs=False).forest(forest)
+    assert 2_000 <= scattered <= 6_000
+
+
 def test_looking_ids_up_in_longer_lists_takes_longer() -> None:
     nodes = [{"id": k, "labels": "A"} for k in range(2000)]
     edges = [{"type": "Few", "start": k, "end": 7 * k % 2000} for k in range(2000)]

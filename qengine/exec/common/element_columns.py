@@ -6,7 +6,9 @@ is such a column: a row is then but an id for each variable.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,7 @@ from qengine.exec.common.columns import (
     null_column,
 )
 from qengine.exec.common.dealing import computed, packed, taken
+from qengine.exec.common.expressions import temporal
 from qengine.exec.common.expressions.compiler import compile_expression
 from qengine.exec.common.expressions.entities import property_of, within
 from qengine.exec.common.grouping import group_rows
@@ -237,7 +240,10 @@ def _of_values(expr: Expr, elements: Elements, runtime: Runtime) -> Keyed | None
         return None
     found, of = known
     results = _code("groups", found)
-    numbers = Numbers(CODES, results.codes[of.codes], elements.begin, nullable=results.nullable)
+    codes = computed(
+        len(of.codes), np.int32, lambda part: results.codes.take(of.codes[part], mode="wrap"), runtime.context
+    )
+    numbers = Numbers(CODES, codes, elements.begin, nullable=results.nullable)
     return Keyed(numbers, 0, len(results.values) + 1, lambda codes: _taken(results.values, codes - 1, runtime))
 
 
@@ -245,16 +251,20 @@ def _by_value(expr: Expr, elements: Elements, runtime: Runtime) -> tuple[Column,
     """Return an expression of one property, or of few among strings, evaluated once for all elements that have the same
     few different values there, those with null behind them; and the codes of each element's: -1 is the last.
 
-    None for others, and where it fails for one of them, or for null.
+    Of dates and times, of which only fields of their days are read, days are the values. None for others, and where it
+    fails for one of them, or for null.
     """
-    if isinstance(expr, Property | Variable) or runtime.memory.limit is not None:
+    if runtime.memory.limit is not None or (isinstance(expr, Property | Variable) and not _is_day_field(expr)):
         return None
     if elements.end - elements.begin < _FEWER or not is_repeatable(expr):
         return None
     parts = list(preorder(expr))
-    read = list(dict.fromkeys(part for part in parts if isinstance(part, Property)))
+    of_days = Counter(part.subject for part in parts if _is_day_field(part))
+    read = list(dict.fromkeys(part for part in parts if isinstance(part, Property) and not _is_day_field(part)))
     most = _MOST_READ if any(part.type.kind is Kind.STRING for part in parts) else 1
-    if not 1 <= len(read) <= most or any(of.type.kind not in _TOLD_APART for of in read):
+    if not 1 <= len(read) <= most:
+        return None
+    if any(parts.count(of) > of_days[of] and (of in of_days or of.type.kind not in _TOLD_APART) for of in read):
         return None
     names: dict[Expr, Variable] = {of: Variable(f"{_VALUE}{k}", type=of.type) for k, of in enumerate(read)}
     given = substitute(expr, names.get)
@@ -264,9 +274,14 @@ def _by_value(expr: Expr, elements: Elements, runtime: Runtime) -> tuple[Column,
     combinations = 1
     for of in read:
         column = evaluated(of, elements, runtime)
-        if column is None or not _are_few(of, column, elements, runtime):
+        if column is None:
             return None
-        coded = _coded("groups", of, column, elements, runtime)
+        if of in of_days:
+            coded = _coded_days(of, column, elements, runtime)
+        else:
+            coded = _coded("groups", of, column, elements, runtime) if _are_few(of, column, elements, runtime) else None
+        if coded is None:
+            return None
         combinations *= len(coded.values) + 1
         if (combinations - 1) * _REPEATED > len(coded.codes):
             return None
@@ -281,6 +296,30 @@ def _by_value(expr: Expr, elements: Elements, runtime: Runtime) -> tuple[Column,
     except ExecutionError:
         return None
     return found.expanded() if isinstance(found, ConstantColumn) else found, _combined(every, runtime)
+
+
+def _is_day_field(expr: Expr) -> bool:
+    """Tell whether an expression is a field, such as ``year``, of the day of what a property holds."""
+    if not isinstance(expr, Property) or not isinstance(expr.subject, Property) or not temporal.is_day_field(expr.key):
+        return False
+    return isinstance(expr.subject.subject, Variable)
+
+
+def _coded_days(of: Expr, column: Column, elements: Elements, runtime: Runtime) -> _Coded | None:
+    """Return codes of the days of a property's dates and times, and a moment of each; None where they aren't few."""
+    if not isinstance(column, ArrowColumn) or not temporal.has_days(column.type):
+        return None
+    first, last = extent(of, elements, runtime, partial(temporal.first_and_last_day, column))
+    if first is None or (last - first + 1) * _REPEATED > len(column):
+        return None
+    values = temporal.each_day(first, last, column.type)
+    if values is None:
+        return None
+    return _coded("days", of, column, elements, runtime, partial(_of_days, column, first, values))
+
+
+def _of_days(column: ArrowColumn, first: int, values: Column) -> _Coded:
+    return _Coded(temporal.days_from(first, column), values, nullable=column.array.null_count > 0)
 
 
 def _combined(every: Sequence[_Coded], runtime: Runtime) -> _Coded:
@@ -514,15 +553,22 @@ class _Coded:
         return Numbers(CODES, self.codes, elements.begin, nullable=self.nullable, keep=keep, stored=self.kept)
 
 
-def _coded(form: str, expr: Expr, column: Column, elements: Elements, runtime: Runtime) -> _Coded:
-    """Return codes of a column's values: of their "groups", or of their "ranks" in their order.
+def _coded(
+    form: str,
+    expr: Expr,
+    column: Column,
+    elements: Elements,
+    runtime: Runtime,
+    make: Callable[[], _Coded] | None = None,
+) -> _Coded:
+    """Return codes of a column's values: of their "groups", of their "ranks" in their order, or as ``make`` does.
 
     The graph keeps those of properties, which are the same for every query; a query whose memory is limited takes what
     is kept, and makes its own where there are none.
     """
 
     def made() -> _Coded:
-        return runtime.context.aside(lambda: _code(form, column), len(column))
+        return runtime.context.aside(make or partial(_code, form, column), len(column))
 
     def to_keep() -> _Coded:
         coded = made()

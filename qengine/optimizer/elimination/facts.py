@@ -329,8 +329,6 @@ class ProgramFacts:
         vector = None if isinstance(forest, MaskedForest) else forest.vector
         roots = self.vertices * (1.0 if vector is None else self._share(vector, True))  # the others are left out
         shares = [1.0 if node.vector is None else self.share(node.vector) for node in nodes]
-        matrices = (self.steps[place] for node in nodes for place in (node.start, node.link) if place is not None)
-        valued = any(isinstance(step, Matrix) and _of_values(step.relations) for step in matrices)
         scattered = read = 0.0
         reach: list[float] = []  # of each node: what its sparse vectors hold, over all roots
         for place, node in enumerate(nodes):
@@ -341,10 +339,10 @@ class ProgramFacts:
                 under = nodes[child]
                 assert under.link is not None
                 if under.start is not None and not under.nodes:
-                    pushed = self.meetings(under.start, under.link) * self._part(under.start, roots, valued)
-                    pushed *= self._part(under.link, shares[child] * self.vertices, valued)
+                    pushed = self.meetings(under.start, under.link) * self._part(under.start, roots)
+                    pushed *= self._part(under.link, shares[child] * self.vertices)
                 else:
-                    pushed = reach[child] * self.entries(under.link) / self._filled(under.link, valued)
+                    pushed = reach[child] * self.entries(under.link) / self._filled(under.link)
                 pushed = min(pushed, roots * self.entries(under.link))
                 if last and child == below[-1]:
                     read += pushed
@@ -352,23 +350,22 @@ class ProgramFacts:
                     scattered += pushed
                 held = min(held, pushed)
             if node.start is not None:
-                held = min(held, self.entries(node.start) * self._part(node.start, roots, valued))
+                held = min(held, self.entries(node.start) * self._part(node.start, roots))
             into = node.start if not below else nodes[below[0]].link
-            ends = self.vertices if into is None else self._filled(into, valued, back=True)
+            ends = self.vertices if into is None else self._filled(into, back=True)
             reach.append(held * min(1.0, shares[place] * self.vertices / ends))
         return scattered, read, reach[-1] if reach else roots
 
-    def _part(self, matrix: int, rows: float, valued: bool) -> float:
+    def _part(self, matrix: int, rows: float) -> float:
         """Return about which part of a matrix so many of its rows hold, as if those were rather not empty."""
-        return min(1.0, rows / self._filled(matrix, valued))
+        return min(1.0, rows / self._filled(matrix))
 
-    def _filled(self, matrix: int, valued: bool, back: bool = False) -> float:
-        """Return how many rows of a matrix are not empty, or columns, as far as its relations say.
-
-        All, unless ``valued``: beside values, which few vertices may have, what relationships join is no longer even.
+    def _filled(self, matrix: int, back: bool = False) -> float:
+        """Return how many rows of a matrix are not empty, or columns, as far as its relations say: few, where types
+        join few labels.
         """
         step = self.steps[matrix]
-        if not (valued and isinstance(step, Matrix)):
+        if not isinstance(step, Matrix):
             return self.vertices
         return max(1.0, min(float(self._ends_of(each, back)) for each in step.relations))
 

@@ -7,9 +7,12 @@ evaluator, as are durations, values of different types, and fields that need the
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from qengine.exec.common.columns import (
     ArrowColumn,
@@ -121,6 +124,44 @@ def field_of(subject: ArrowColumn, name: str) -> Column | None:
     else:
         return None
     return integer_column(found, null_rows(subject))
+
+
+def is_day_field(name: str) -> bool:
+    """Tell whether a field is the same for all moments of a day."""
+    return name in _OF_DAY
+
+
+def has_days(arrow: Any) -> bool:
+    """Tell whether values of an Arrow type are dates, or moments whose days need no rules of a time zone."""
+    kind = kind_of(arrow)
+    return kind is not None and kind[0] is not LocalTime and kind[1] in (None, 0)
+
+
+def first_and_last_day(column: ArrowColumn) -> tuple[int | None, int | None]:
+    """Return the days since 1970-01-01 that values of such a type lie between; None where all are null."""
+    bounds = pc.min_max(column.array.view(pa.int32() if column.array.type.bit_width == 32 else pa.int64()))
+    if not bounds["min"].is_valid:
+        return None, None
+    unit = unit_of(column.type)
+    return bounds["min"].as_py() * unit // DAY, bounds["max"].as_py() * unit // DAY
+
+
+def days_from(least: int, column: ArrowColumn) -> NDArray[np.int32]:
+    """Return the days from one day to those of a column, -1 for null."""
+    days = (numbers_of(column) // (DAY // unit_of(column.type)) - least).astype(np.int32)
+    if (null := null_rows(column)) is not None:
+        days[null] = -1
+    return days
+
+
+def each_day(least: int, greatest: int, arrow: Any) -> Column | None:
+    """Return a column of an Arrow type with a moment of each of these days; None where it can't hold the first."""
+    days = np.arange(least, greatest + 1, dtype=np.int64)
+    per_day = DAY // unit_of(arrow)
+    if least * per_day < _INT64.min:
+        return None
+    numbers = days * per_day
+    return ArrowColumn(pa.array(numbers.astype(np.int32) if per_day == 1 else numbers).view(arrow))
 
 
 def months_of(days: IntArray) -> IntArray:
