@@ -417,6 +417,21 @@ class Carried:
     direction: Direction
 
 
+@node("predicates", "value")
+class CarriedByValue:
+    """A node of a property's value, of which there is one at most: ``key`` of the node equals ``value`` of ``bearer``.
+
+    ``bearer``: a vertex of entries. ``labels``, ``predicates``: the node's.
+    """
+
+    name: str
+    labels: LabelExpr | None
+    predicates: tuple[Expr, ...]
+    bearer: str
+    key: str
+    value: Expr
+
+
 @node("vertices", "taken")
 class Another:
     """Says of what is counted by ``end`` that it hangs there by a relationship of the entries' kind, another than each.
@@ -443,7 +458,7 @@ class AggregateEntries(Operator):
     of ``others`` says so. Each of ``values`` aggregates by one of them, and ``core`` reads its other columns as
     properties of that end (``plan.folding.beyond``); those of sums count as often as the other end says alone. The host
     folds those; a GPU runs ``input``. Keys and arguments may be of ``carried`` nodes, too. Where an end has several,
-    ``input`` runs.
+    ``input`` runs. Entries without a node carried by value aren't folded; ``core`` is over the pattern without it.
 
     Of a relationship by itself keys and arguments may be of several variables: ``made`` are expressions of the
     relationship that ``core`` has for these, with what is evaluated for each relationship first.
@@ -453,9 +468,14 @@ class AggregateEntries(Operator):
     core: Aggregate | None = None
     counts: tuple[Eliminate, ...] = ()
     values: tuple[Operator, ...] = ()
-    carried: tuple[Carried, ...] = ()
+    carried: tuple[Carried | CarriedByValue, ...] = ()
     others: tuple[Another, ...] = ()
     made: tuple[tuple[Expr, Expr], ...] = ()
+
+    @property
+    def by_value(self) -> bool:
+        """Whether a node is carried by a value."""
+        return any(isinstance(each, CarriedByValue) for each in self.carried)
 
     @property
     def folded(self) -> Aggregate:

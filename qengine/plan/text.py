@@ -288,9 +288,16 @@ class _Writer:
         ends = " and ".join(name_text(each.emit[0]) for each in operator.counts)
         weighed = f", weighted by what is counted by {ends}" if ends else ""
         less = "".join(f", less what is itself at {name_text(each.end)}" for each in operator.others)
-        carried = "".join(f", with {name_text(each.name)} of {name_text(each.bearer)}" for each in operator.carried)
+        carried = "".join(f", with {self._carried(each)} of {name_text(each.bearer)}" for each in operator.carried)
         made = ", by what is evaluated for each relationship" if operator.made else ""
         return f"AggregateEntries: folded as lists are read, without rows{weighed}{less}{carried}{made}"
+
+    def _carried(self, node: physical.Carried | physical.CarriedByValue) -> str:
+        if isinstance(node, physical.Carried):
+            return name_text(node.name)
+        equation = f"{self.expr(Property(Variable(node.name), node.key))} = {self.expr(node.value)}"
+        conditions = " AND ".join((equation, *map(self.expr, node.predicates)))
+        return f"({name_text(node.name)}{_labels(node.labels)} WHERE {conditions})"
 
     def _level(self, level: physical.Level, names: list[str]) -> str:
         if isinstance(level, EdgeLevel):

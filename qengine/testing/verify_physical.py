@@ -219,7 +219,8 @@ def _entries(operator: physical.AggregateEntries, given: Columns) -> Columns:
     assert folded_variables(operator.folded) is not None, "an expression reads several variables, or none"
     levels = entry_levels(operator.search)
     assert levels is not None, "a row is no entry of a list"
-    assert (operator.core is None) == (not operator.counts and not operator.made), "what a core is for"
+    wanted = bool(operator.counts or operator.made or operator.by_value)
+    assert (operator.core is not None) == wanted, "what a core is for"
     names = {level.name for level in levels[:2] if level is not None}
     if operator.made:
         assert of_entries(operator.input) == (operator.folded, dict(operator.made)), "something else is made"
@@ -231,6 +232,9 @@ def _entries(operator: physical.AggregateEntries, given: Columns) -> Columns:
         _entries(each, ())
     for node in operator.carried:
         assert node.bearer in names and node.name not in names, f"{node.name} is carried by {node.bearer}, no end"
+        if isinstance(node, physical.CarriedByValue):
+            assert free_variables(node.value) == {node.bearer}, f"{node.name} is carried by a value of others"
+            _exprs(node.predicates, (node.name,))
     counted = {program.emit[0] for program in operator.counts}
     for another in operator.others:
         assert another.end in counted, f"nothing is counted by {another.end}"

@@ -22,6 +22,7 @@ from qengine.optimizer.lower.match import MatchLowering
 from qengine.optimizer.lower.match_state import Purpose
 from qengine.optimizer.lower.matching_cost import matching_cost
 from qengine.optimizer.lower.over_entries import SETUP, over_entries
+from qengine.optimizer.lower.valued_entries import valued_entries
 from qengine.optimizer.lower.weighed_entries import Lower, weighed_entries
 from qengine.optimizer.rows import estimated_rows
 from qengine.optimizer.selectivity import selectivity
@@ -72,13 +73,15 @@ def by_node(aggregate: Aggregate, calls: Sequence[AggregateCall], rows: Lower, c
     graph = match.graph
     hinted = graph.hints.eliminates
     lowered = lower(_unhinted(aggregate, match) if hinted else aggregate)
+    by_end = partial(_counted_by_one, catalog=catalog)
+    if (valued := valued_entries(aggregate, lowered, calls, rows, by_end, catalog)) is not None:
+        return valued
     budget = inf if hinted else cost_of_rows(lowered.input, catalog)
     otherwise: Operator = lowered
     found = _nodes([expr for _, expr in aggregate.keys], calls, {node.name for node in graph.nodes})
     if not graph.hints.strategy and (entries := over_entries(lowered, catalog)) is not None and entries[1] < budget:
         otherwise, budget = entries
     elif not graph.hints.strategy and (budget := budget - _spared(lowered)) >= _LEAST:
-        by_end = partial(_counted_by_one, catalog=catalog)
         named = zip((name for name, _ in aggregate.aggregates), calls, strict=True)
         asked = replace(aggregate, aggregates=tuple(named))
         apart = found is None or bool(found[2])  # others are sums by a node as they are
