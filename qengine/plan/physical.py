@@ -403,6 +403,25 @@ class AggregateByNode(Operator):
     pairs: tuple[NodePairs, ...] = ()
 
 
+@node("input", "program")
+class AggregateByClasses(Operator):
+    """Emits what ``input``, an ``Aggregate`` of one pattern, does, and makes none of its rows.
+
+    Keys and arguments read ``node`` or ``by``, which have ``labels`` and ``by_labels``. ``program`` has ``NodeValues``
+    of ``node`` and counts by ``by``: once for each class of vertices of ``node`` that agree in what is read of them.
+    Where these are more than ``most``, or values can't be folded, ``input`` runs; so it does on a GPU. Holds some
+    numbers a vertex, and the groups.
+    """
+
+    input: Aggregate
+    node: str
+    labels: LabelExpr | None
+    by: str
+    by_labels: LabelExpr | None
+    program: Eliminate
+    most: int
+
+
 @frozen
 class Carried:
     """A node beyond an end of entries that the end has one of at most, by relationships of one type.

@@ -84,6 +84,8 @@ def _columns(operator: logical.Operator, outer: Columns | None) -> Columns:
             return _eliminate(operator, given)
         case physical.AggregateByNode():
             return _by_node(operator, given)
+        case physical.AggregateByClasses():
+            return _by_classes(operator, given)
         case physical.AggregateEntries():
             return _entries(operator, given)
         case physical.Walk() | physical.Shortest():
@@ -244,6 +246,18 @@ def _entries(operator: physical.AggregateEntries, given: Columns) -> Columns:
         _eliminate(program, ())
         assert len(program.emit) == 1 and set(program.emit) <= names, f"{program.emit} are no ends of entries"
         assert program.schedule("cpu") is not None and not program.searches, f"{program.emit} are not eliminated"
+    return given
+
+
+def _by_classes(operator: physical.AggregateByClasses, given: Columns) -> Columns:
+    """Check that what is read is of two nodes, that the program counts by one, and has values of the other."""
+    assert folded_variables(operator.input) == {operator.node, operator.by}, "something else is read"
+    program = operator.program
+    _eliminate(program, ())
+    assert program.emit == (operator.by,), f"{program.emit} are counted by, not {operator.by}"
+    assert program.schedule("cpu") is not None and not program.searches, f"{program.emit} are not eliminated"
+    has_values = any(isinstance(step, NodeValues) for step in program.steps)
+    assert has_values or not program.terms, f"no values of {operator.node}"
     return given
 
 
