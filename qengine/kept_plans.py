@@ -6,7 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from qengine._lru import LruCache
-from qengine.plan.physical import AggregateByNode, Eliminate
+from qengine.plan.physical import AggregateByClasses, AggregateByNode, Eliminate
 from qengine.plan.traverse import operators
 from qengine.planned import PLANS, Planned
 
@@ -38,6 +38,8 @@ class KeptPlans:
             for each in operators(planned.physical.root):
                 if isinstance(each, AggregateByNode):
                     made = [*(part.program for part in each.sums), *(part.program for part in each.pairs)]
+                elif isinstance(each, AggregateByClasses):
+                    made = [each.program]
                 else:
                     made = [each] if isinstance(each, Eliminate) else []
                 for program in made:

@@ -32,6 +32,7 @@ from qengine.plan.logical import (
     Unwind,
 )
 from qengine.plan.physical import (
+    AggregateByClasses,
     AggregateByNode,
     AggregateEntries,
     Attach,
@@ -162,7 +163,7 @@ def chain_of(root: Operator) -> tuple[Operator, ...] | None:
     """Return a plan's operators from the leaf upward, without the leaf; None where they are no chain over ``Unit``."""
     found: list[Operator] = []
     while not isinstance(root, Unit):
-        if isinstance(root, AggregateByNode | AggregateEntries | Bounded | Completed):
+        if isinstance(root, AggregateByClasses | AggregateByNode | AggregateEntries | Bounded | Completed):
             root = root.input
         if not hasattr(root, "input"):
             return None

@@ -9,6 +9,7 @@ from qengine.exec.devices import asked_device, devices_in_words
 from qengine.plan.device_cost import device_search_cost
 from qengine.plan.physical import (
     MAX_DEVICE_LEVELS,
+    AggregateByClasses,
     AggregateByNode,
     AggregateEntries,
     Bounded,
@@ -142,7 +143,7 @@ def largest_search(plan: PhysicalPlan) -> LargestSearch | None:
             parts |= {id(below) for below in operators(each)}
             first = next(below for below in operators(each.input) if isinstance(below, Search | Eliminate))
             found.append((first, len(each.search.levels) == 1))
-        elif isinstance(each, AggregateByNode | Bounded | Completed):
+        elif isinstance(each, AggregateByClasses | AggregateByNode | Bounded | Completed):
             parts |= {id(below) for below in operators(each.input)}
         elif isinstance(each, Search | Eliminate):
             found.append((each, False))

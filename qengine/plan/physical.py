@@ -403,6 +403,25 @@ class AggregateByNode(Operator):
     pairs: tuple[NodePairs, ...] = ()
 
 
+@node("input", "program")
+class AggregateByClasses(Operator):
+    """Emits what ``input``, an ``Aggregate`` of one pattern, does, and makes none of its rows.
+
+    Keys and arguments read ``node`` or ``by``, which have ``labels`` and ``by_labels``. ``program`` has ``NodeValues``
+    of ``node`` and counts by ``by``: once for each class of vertices of ``node`` that agree in what is read of them.
+    Where these are more than ``most``, or values can't be folded, ``input`` runs; so it does on a GPU. Holds some
+    numbers a vertex, and the groups.
+    """
+
+    input: Aggregate
+    node: str
+    labels: LabelExpr | None
+    by: str
+    by_labels: LabelExpr | None
+    program: Eliminate
+    most: int
+
+
 @frozen
 class Carried:
     """A node beyond an end of entries that the end has one of at most, by relationships of one type.
@@ -415,6 +434,21 @@ class Carried:
     bearer: str
     type: str
     direction: Direction
+
+
+@node("predicates", "value")
+class CarriedByValue:
+    """A node of a property's value, of which there is one at most: ``key`` of the node equals ``value`` of ``bearer``.
+
+    ``bearer``: a vertex of entries. ``labels``, ``predicates``: the node's.
+    """
+
+    name: str
+    labels: LabelExpr | None
+    predicates: tuple[Expr, ...]
+    bearer: str
+    key: str
+    value: Expr
 
 
 @node("vertices", "taken")
@@ -443,7 +477,7 @@ class AggregateEntries(Operator):
     of ``others`` says so. Each of ``values`` aggregates by one of them, and ``core`` reads its other columns as
     properties of that end (``plan.folding.beyond``); those of sums count as often as the other end says alone. The host
     folds those; a GPU runs ``input``. Keys and arguments may be of ``carried`` nodes, too. Where an end has several,
-    ``input`` runs.
+    ``input`` runs. Entries without a node carried by value aren't folded; ``core`` is over the pattern without it.
 
     Of a relationship by itself keys and arguments may be of several variables: ``made`` are expressions of the
     relationship that ``core`` has for these, with what is evaluated for each relationship first.
@@ -453,9 +487,14 @@ class AggregateEntries(Operator):
     core: Aggregate | None = None
     counts: tuple[Eliminate, ...] = ()
     values: tuple[Operator, ...] = ()
-    carried: tuple[Carried, ...] = ()
+    carried: tuple[Carried | CarriedByValue, ...] = ()
     others: tuple[Another, ...] = ()
     made: tuple[tuple[Expr, Expr], ...] = ()
+
+    @property
+    def by_value(self) -> bool:
+        """Whether a node is carried by a value."""
+        return any(isinstance(each, CarriedByValue) for each in self.carried)
 
     @property
     def folded(self) -> Aggregate:

@@ -97,6 +97,8 @@ class _Writer:
                 yield from self._program(f"sums of {name_text(each.node)}", each.program, depth + 1)
             for met in operator.pairs:
                 yield from self._program(f"values of {name_text(met.node)}", met.program, depth + 1)
+        if isinstance(operator, physical.AggregateByClasses):
+            yield from self._program("embeddings of a class", operator.program, depth + 1)
         if isinstance(operator, physical.AggregateEntries):
             for counts in operator.counts:
                 yield from self._program(f"embeddings by {name_text(counts.emit[0])}", counts, depth + 1)
@@ -284,13 +286,23 @@ class _Writer:
         met = [f"values of {name_text(each.node)}" for each in operator.pairs]
         return f"AggregateByNode {name_text(operator.node)}: {' and '.join(summed + met)} without rows"
 
+    def _by_classes(self, operator: physical.AggregateByClasses) -> str:
+        return f"AggregateByClasses of {name_text(operator.node)}, by {name_text(operator.by)}, without rows"
+
     def _entries(self, operator: physical.AggregateEntries) -> str:
         ends = " and ".join(name_text(each.emit[0]) for each in operator.counts)
         weighed = f", weighted by what is counted by {ends}" if ends else ""
         less = "".join(f", less what is itself at {name_text(each.end)}" for each in operator.others)
-        carried = "".join(f", with {name_text(each.name)} of {name_text(each.bearer)}" for each in operator.carried)
+        carried = "".join(f", with {self._carried(each)} of {name_text(each.bearer)}" for each in operator.carried)
         made = ", by what is evaluated for each relationship" if operator.made else ""
         return f"AggregateEntries: folded as lists are read, without rows{weighed}{less}{carried}{made}"
+
+    def _carried(self, node: physical.Carried | physical.CarriedByValue) -> str:
+        if isinstance(node, physical.Carried):
+            return name_text(node.name)
+        equation = f"{self.expr(Property(Variable(node.name), node.key))} = {self.expr(node.value)}"
+        conditions = " AND ".join((equation, *map(self.expr, node.predicates)))
+        return f"({name_text(node.name)}{_labels(node.labels)} WHERE {conditions})"
 
     def _level(self, level: physical.Level, names: list[str]) -> str:
         if isinstance(level, EdgeLevel):
@@ -408,6 +420,7 @@ _RULES: dict[type[Operator], Callable[[_Writer, Any], str]] = {
     physical.RelationshipScan: _Writer._relationship_scan,
     physical.Eliminate: _Writer._eliminate,
     physical.AggregateByNode: _Writer._by_node,
+    physical.AggregateByClasses: _Writer._by_classes,
     physical.AggregateEntries: _Writer._entries,
     physical.Walk: _Writer._walk,
     physical.Repeat: _Writer._repeat,

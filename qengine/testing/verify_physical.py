@@ -84,6 +84,8 @@ def _columns(operator: logical.Operator, outer: Columns | None) -> Columns:
             return _eliminate(operator, given)
         case physical.AggregateByNode():
             return _by_node(operator, given)
+        case physical.AggregateByClasses():
+            return _by_classes(operator, given)
         case physical.AggregateEntries():
             return _entries(operator, given)
         case physical.Walk() | physical.Shortest():
@@ -219,7 +221,8 @@ def _entries(operator: physical.AggregateEntries, given: Columns) -> Columns:
     assert folded_variables(operator.folded) is not None, "an expression reads several variables, or none"
     levels = entry_levels(operator.search)
     assert levels is not None, "a row is no entry of a list"
-    assert (operator.core is None) == (not operator.counts and not operator.made), "what a core is for"
+    wanted = bool(operator.counts or operator.made or operator.by_value)
+    assert (operator.core is not None) == wanted, "what a core is for"
     names = {level.name for level in levels[:2] if level is not None}
     if operator.made:
         assert of_entries(operator.input) == (operator.folded, dict(operator.made)), "something else is made"
@@ -231,6 +234,9 @@ def _entries(operator: physical.AggregateEntries, given: Columns) -> Columns:
         _entries(each, ())
     for node in operator.carried:
         assert node.bearer in names and node.name not in names, f"{node.name} is carried by {node.bearer}, no end"
+        if isinstance(node, physical.CarriedByValue):
+            assert free_variables(node.value) == {node.bearer}, f"{node.name} is carried by a value of others"
+            _exprs(node.predicates, (node.name,))
     counted = {program.emit[0] for program in operator.counts}
     for another in operator.others:
         assert another.end in counted, f"nothing is counted by {another.end}"
@@ -240,6 +246,18 @@ def _entries(operator: physical.AggregateEntries, given: Columns) -> Columns:
         _eliminate(program, ())
         assert len(program.emit) == 1 and set(program.emit) <= names, f"{program.emit} are no ends of entries"
         assert program.schedule("cpu") is not None and not program.searches, f"{program.emit} are not eliminated"
+    return given
+
+
+def _by_classes(operator: physical.AggregateByClasses, given: Columns) -> Columns:
+    """Check that what is read is of two nodes, that the program counts by one, and has values of the other."""
+    assert folded_variables(operator.input) == {operator.node, operator.by}, "something else is read"
+    program = operator.program
+    _eliminate(program, ())
+    assert program.emit == (operator.by,), f"{program.emit} are counted by, not {operator.by}"
+    assert program.schedule("cpu") is not None and not program.searches, f"{program.emit} are not eliminated"
+    has_values = any(isinstance(step, NodeValues) for step in program.steps)
+    assert has_values or not program.terms, f"no values of {operator.node}"
     return given
 
 

@@ -107,6 +107,15 @@ class Numbers:
 
 
 @frozen
+class Borne:
+    """What each vertex of variable ``bearer`` carries, from the one with id ``begin`` on: int64 ids, -1 for none."""
+
+    bearer: str
+    begin: int
+    ids: IntArray
+
+
+@frozen
 class Keyed:
     """A group key: its code is 0 for null, else the number less ``low``, plus 1, below ``places``.
 
@@ -447,10 +456,11 @@ def _is_stored(expr: Expr, address: int, elements: Elements, runtime: Runtime) -
     return buffer is not None and bool(buffer.address == address)
 
 
-def carried_numbers(numbers: Numbers, ids: IntArray, context: ExecutionContext) -> Numbers:
-    """Return the numbers of other elements, one for each vertex: of that with its id, null for -1."""
+def carried_numbers(numbers: Numbers, borne: Borne, context: ExecutionContext) -> Numbers:
+    """Return the numbers of other elements for the vertices that carry these, null for none."""
+    ids = borne.ids
     if numbers.kind == IDS:
-        return Numbers(INTEGERS, ids, 0)
+        return Numbers(INTEGERS, ids, borne.begin)
     null = numbers.keep.is_null().to_numpy(zero_copy_only=False) if numbers.validity else None
     present = np.empty(len(ids), np.bool_)
 
@@ -466,9 +476,9 @@ def carried_numbers(numbers: Numbers, ids: IntArray, context: ExecutionContext) 
 
     values = computed(len(ids), numbers.values.dtype, carried, context)
     if numbers.kind == CODES:
-        return Numbers(CODES, values, 0, nullable=True)
+        return Numbers(CODES, values, borne.begin, nullable=True)
     bits = packed(present, context)
-    return Numbers(numbers.kind, values, 0, False, True, bits.ctypes.data, 0, bits)
+    return Numbers(numbers.kind, values, borne.begin, False, True, bits.ctypes.data, 0, bits)
 
 
 def compared_numbers(
@@ -510,6 +520,18 @@ def ranked(
         return numbers, len(known.texts), known.decoded
     made = _coded("ranks", expr, column, elements, runtime)
     return made.numbers(elements), len(made.values), made.values.take
+
+
+def coded(expr: Expr, elements: Elements, runtime: Runtime) -> tuple[NDArray[np.int32], Column] | None:
+    """Return a code for each element from the least id on, below 0 for null, and the values of codes.
+
+    None where the expression fails for one.
+    """
+    column = evaluated(expr, elements, runtime)
+    if column is None:
+        return None
+    made = _coded("groups", expr, column, elements, runtime)
+    return made.codes, made.values
 
 
 def ordered_numbers(expr: Expr, elements: Elements, runtime: Runtime) -> Numbers | None:

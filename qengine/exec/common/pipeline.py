@@ -13,6 +13,7 @@ from qengine.exec.common.batch import BATCH_ROWS, LONG_ROWS, Batch, concatenate_
 from qengine.exec.common.few_rows import FewRows, few_rows
 from qengine.exec.common.masks import Masks, conditions_hold_out
 from qengine.exec.common.operators.aggregate import aggregate_stage
+from qengine.exec.common.operators.aggregate_by_classes import aggregate_by_classes_stage
 from qengine.exec.common.operators.aggregate_by_node import aggregate_by_node_stage
 from qengine.exec.common.operators.aggregate_entries import aggregate_entries_stage
 from qengine.exec.common.operators.apply import attach_stage, optional_stage
@@ -70,6 +71,7 @@ _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
     physical.FewOrMany: few_or_many_stage,
     physical.Members: members_stage,
     physical.Eliminate: eliminate_stage,
+    physical.AggregateByClasses: aggregate_by_classes_stage,
     physical.AggregateByNode: aggregate_by_node_stage,
     physical.AggregateEntries: aggregate_entries_stage,
     physical.Walk: walk_stage,

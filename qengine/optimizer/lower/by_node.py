@@ -16,12 +16,14 @@ from math import inf
 from qengine._frozen import replace
 from qengine.catalog.costs import costs
 from qengine.catalog.view import CatalogView
+from qengine.optimizer.lower.by_classes import by_classes
 from qengine.optimizer.lower.demand import Demand, Duplicates
 from qengine.optimizer.lower.kernel_hints import check_kernels
 from qengine.optimizer.lower.match import MatchLowering
 from qengine.optimizer.lower.match_state import Purpose
 from qengine.optimizer.lower.matching_cost import matching_cost
 from qengine.optimizer.lower.over_entries import SETUP, over_entries
+from qengine.optimizer.lower.valued_entries import valued_entries
 from qengine.optimizer.lower.weighed_entries import Lower, weighed_entries
 from qengine.optimizer.rows import estimated_rows
 from qengine.optimizer.selectivity import selectivity
@@ -72,25 +74,33 @@ def by_node(aggregate: Aggregate, calls: Sequence[AggregateCall], rows: Lower, c
     graph = match.graph
     hinted = graph.hints.eliminates
     lowered = lower(_unhinted(aggregate, match) if hinted else aggregate)
+    by_end = partial(_counted_by_one, catalog=catalog)
+    if (valued := valued_entries(aggregate, lowered, calls, rows, by_end, catalog)) is not None:
+        return valued
     budget = inf if hinted else cost_of_rows(lowered.input, catalog)
     otherwise: Operator = lowered
     found = _nodes([expr for _, expr in aggregate.keys], calls, {node.name for node in graph.nodes})
     if not graph.hints.strategy and (entries := over_entries(lowered, catalog)) is not None and entries[1] < budget:
         otherwise, budget = entries
     elif not graph.hints.strategy and (budget := budget - _spared(lowered)) >= _LEAST:
-        by_end = partial(_counted_by_one, catalog=catalog)
         named = zip((name for name, _ in aggregate.aggregates), calls, strict=True)
         asked = replace(aggregate, aggregates=tuple(named))
         apart = found is None or bool(found[2])  # others are sums by a node as they are
         if (weighed := weighed_entries(asked, lowered, rows, by_end, budget, catalog, sums=apart)) is not None:
             otherwise, budget = weighed
+    classed = None
+    if not graph.hints.strategy and budget >= _LEAST:
+        summing = partial(_valued_by_one, match, catalog=catalog)
+        if (classed := by_classes(match, lowered, summing, budget, catalog)) is not None:
+            otherwise, budget = classed
     if found is None:
         return lower(aggregate) if hinted else otherwise
     node, summed, met = found
     programs: list[Eliminate] = []
+    share = _FOLDED if classed is None else 1.0  # each pair that is made is found among the classes, too
     for emit, valued in _asked(node, summed, met):
-        program = counted_by(match, emit, valued, budget / (_FOLDED if len(emit) > 1 else 1.0), catalog)
-        if program is None or sum(map(_cost, (*programs, program))) >= budget:
+        program = counted_by(match, emit, valued, budget / (share if len(emit) > 1 else 1.0), catalog)
+        if program is None or sum(_cost(each, share) for each in (*programs, program)) >= budget:
             return lower(aggregate) if hinted else otherwise
         programs.append(program)
     check_kernels(graph.hints, (schedule for program in programs for schedule in program.schedules))
@@ -196,16 +206,20 @@ def _relationships(search: Search, catalog: CatalogView) -> float:
     return found
 
 
-def _cost(elimination: Eliminate) -> float:
-    """Return what the host takes: where it doesn't eliminate, what its search does. Pairs are folded, not written."""
+def _cost(elimination: Eliminate, share: float) -> float:
+    """Return what the host takes, of pairs a share; where it doesn't eliminate, what its search does."""
     schedule = elimination.schedule("cpu")
     if schedule is None:
         return elimination.search.cost or 0.0
-    return (_FOLDED if len(elimination.emit) > 1 else 1.0) * schedule.cost
+    return (share if len(elimination.emit) > 1 else 1.0) * schedule.cost
 
 
 def _counted_by_one(match: Match, node: str, budget: float, catalog: CatalogView) -> Eliminate | None:
     return counted_by(match, (node,), None, budget, catalog)
+
+
+def _valued_by_one(match: Match, node: str, valued: str, budget: float, catalog: CatalogView) -> Eliminate | None:
+    return counted_by(match, (node,), valued, budget, catalog)
 
 
 def counted_by(

@@ -9,7 +9,7 @@ from qengine.optimizer.labels import vertex_count
 from qengine.plan.folding import ENTRY, entry_levels, folded_variables, ignores_repeats, of_entries
 from qengine.plan.logical import Aggregate, Unit
 from qengine.plan.pattern import Direction
-from qengine.plan.physical import AggregateEntries, Carried, EdgeLevel, Eliminate, Search, VertexLevel
+from qengine.plan.physical import AggregateEntries, Carried, CarriedByValue, EdgeLevel, Eliminate, Search, VertexLevel
 
 SETUP = 5e5
 """Nanoseconds of preparing a fold, or to group rows, however few these are: counting alone takes none of it."""
@@ -24,7 +24,7 @@ _AN_ENTRY_MADE = 25.0
 
 
 def over_entries(
-    lowered: Aggregate, catalog: CatalogView, carried: Sequence[Carried] = ()
+    lowered: Aggregate, catalog: CatalogView, carried: Sequence[Carried | CarriedByValue] = ()
 ) -> tuple[AggregateEntries, float] | None:
     """Return what folds the entries that an aggregate's rows are, and its cost; None where they are not entries.
 
@@ -44,6 +44,7 @@ def over_entries(
         return None
     bearers = {each.name: each.bearer for each in carried}
     variables = frozenset(bearers.get(name, name) for name in variables)
+    variables |= {each.bearer for each in carried if isinstance(each, CarriedByValue)}
     first, second, edge = levels
     if not variables <= {level.name for level in search.levels} | ({ENTRY} if made else set()):
         return None

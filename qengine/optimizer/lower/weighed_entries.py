@@ -28,7 +28,7 @@ from qengine.plan.fallible import condition_can_fail
 from qengine.plan.folding import COUNTED, EXTREMES, LEAST, SUMMED, beyond, folded_variables
 from qengine.plan.logical import Aggregate, Match
 from qengine.plan.pattern import NO_HINTS, Direction, MatchMode, PatternRelationship, QueryGraph
-from qengine.plan.physical import AggregateEntries, Another, Carried, Eliminate, VertexLevel
+from qengine.plan.physical import AggregateEntries, Another, Carried, CarriedByValue, Eliminate, VertexLevel
 from qengine.plan.traverse import free_variables, substitute
 from qengine.types import INTEGER, NODE
 
@@ -65,6 +65,7 @@ def weighed_entries(
     catalog: CatalogView,
     *,
     sums: bool = True,
+    valued: Sequence[CarriedByValue] = (),
 ) -> tuple[AggregateEntries, float] | None:
     """Return what folds the entries of a relationship instead of an aggregate's rows, and its cost.
 
@@ -78,6 +79,8 @@ def weighed_entries(
         Lowers another such aggregate.
     sums
         Whether sums of what hangs at the ends are looked into.
+    valued
+        Nodes that the pattern lacks, for ends of the relationship carry them by a value.
     """
     match = aggregate.input
     assert isinstance(match, Match)
@@ -89,7 +92,10 @@ def weighed_entries(
     for edge in match.graph.relationships:
         if tried == _MOST_TRIED:
             break
-        carried = _carried(edge, variables, match.graph, catalog)
+        if not {each.bearer for each in valued} <= {edge.start, edge.end}:
+            continue
+        beyond = _carried(edge, variables, match.graph, catalog)
+        carried: tuple[Carried | CarriedByValue, ...] = (*beyond, *valued)
         bearers = {each.name: each.bearer for each in carried}
         read = frozenset(bearers.get(name, name) for name in variables)
         alone = read <= {edge.name, edge.start, edge.end}

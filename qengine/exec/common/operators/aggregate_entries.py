@@ -12,16 +12,18 @@ from qengine._frozen import frozen, replace
 from qengine.errors import ExecutionError, OutOfMemory
 from qengine.exec.common.batch import BATCH_ROWS, LONG_ROWS, Batch, concatenate_batches
 from qengine.exec.common.batch_parts import by_parts, pieces
+from qengine.exec.common.carried_values import carried_by_value
 from qengine.exec.common.columns import (
     Column,
     ConstantColumn,
+    IntArray,
     NodeColumn,
     RelationshipColumn,
     concatenate,
     null_column,
 )
 from qengine.exec.common.dealing import assign, computed, deal, greatest, part_size
-from qengine.exec.common.element_columns import FLOATS, INTEGERS, Elements, Numbers, elements_of
+from qengine.exec.common.element_columns import FLOATS, INTEGERS, Borne, Elements, Numbers, elements_of
 from qengine.exec.common.expressions.compiler import compile_expression
 from qengine.exec.common.fold_plan import Condition, EntryLists
 from qengine.exec.common.match_plan import COMPARISONS
@@ -71,11 +73,11 @@ def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, f
         return Aggregation(single_calls(operator.input), weight, runtime, True, operator).run(batches, outer)
 
     def run(outer: Batch) -> Iterator[Batch]:
-        if ROW in outer.columns or ((operator.counts or operator.made) and runtime.matchers is not None):
+        if ROW in outer.columns or (operator.core is not None and runtime.matchers is not None):
             yield from rows(outer)
             return
         on_host = runtime.matchers is None
-        scanned = levels[1] is None and (on_host or runtime.memory.limit is None)
+        scanned = levels[1] is None and not operator.by_value and (on_host or runtime.memory.limit is None)
         if scanned and tells_apart(operator.input, levels[0], runtime):
             yield from singly(None, vertices(outer) if on_host else _scanned(levels[0], build), outer)
             return
@@ -85,7 +87,7 @@ def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, f
             if not entries.some:
                 yield from grouping.run(iter(()), outer)
                 return
-            why = "values are not of one kind, or not finite, or an end has several of what is beyond it"
+            why = "values are not of one kind, or not finite, or an end has several of what it carries"
             groups = None
             try:
                 for by_end, stage in zip(operator.values, values, strict=True):
@@ -146,7 +148,7 @@ def _by_vertex(
     keys = ((level.name, Variable(level.name, type=NODE)),)
     counts = ((_WEIGHT, AggregateCall("count", (), type=INTEGER)),)
     counting = replace(operator.folded, keys=keys, aggregates=counts)
-    if operator.counts:
+    if operator.core is not None:
         return replace(operator, core=counting)
     return replace(operator, input=counting)
 
@@ -335,29 +337,49 @@ class _Entries:
         lessened = {name: each for name, each in weighing.lessened.items() if name != end}
         self._add(folded, _Weighing(weights, present, lessened))
 
-    def _carried(self, holding: Holding) -> dict[str, tuple[str, Any]] | None:
-        """Return for each vertex the one beyond it that it carries, by that one's name; None where one has several."""
-        found: dict[str, tuple[str, Any]] = {}
-        store = self._runtime.store
+    def _carried(self, holding: Holding) -> dict[str, Borne] | None:
+        """Return what vertices carry, by the names of that; None where one has several."""
+        found: dict[str, Borne] = {}
         for each in self._operator.carried:
-            index = store.type_index(each.type)
-            assert index is not None
-            lists = store.adjacency(index, each.direction)
-            vertices, begins = lists.list_index()
-            n, context = len(begins) - 1, self._runtime.context
-            lengths = _lengths(begins, context)
-            if greatest(lengths, context) > 1:
+            by_value = isinstance(each, physical.CarriedByValue)
+            ids = self._by_value(each) if by_value else self._by_relationship(each)
+            if ids is None:
                 return None
-            ids = np.empty(store.vertex_count, np.int64)
             holding.add(ids.nbytes)
-            assign(ids, -1, context)
-            if isinstance(vertices, int) and len(lists.neighbours) == n:
-                assign(ids[vertices : vertices + n], lists.neighbours, context)
-            else:
-                owners = np.arange(vertices, vertices + n) if isinstance(vertices, int) else vertices
-                ids[owners[lengths == 1]] = lists.neighbours
-            found[each.name] = each.bearer, ids
+            found[each.name] = Borne(each.bearer, self._elements[each.bearer].begin, ids)
         return found
+
+    def _by_relationship(self, node: physical.Carried) -> IntArray | None:
+        """Return the ids of what vertices carry, as of ``Borne``."""
+        store = self._runtime.store
+        index = store.type_index(node.type)
+        assert index is not None
+        lists = store.adjacency(index, node.direction)
+        vertices, begins = lists.list_index()
+        n, context = len(begins) - 1, self._runtime.context
+        lengths = _lengths(begins, context)
+        if greatest(lengths, context) > 1:
+            return None
+        ids = np.empty(store.vertex_count, np.int64)
+        assign(ids, -1, context)
+        if isinstance(vertices, int) and len(lists.neighbours) == n:
+            assign(ids[vertices : vertices + n], lists.neighbours, context)
+        else:
+            owners = np.arange(vertices, vertices + n) if isinstance(vertices, int) else vertices
+            ids[owners[lengths == 1]] = lists.neighbours
+        elements = self._elements[node.bearer]
+        return ids[elements.begin : elements.end]
+
+    def _by_value(self, node: physical.CarriedByValue) -> IntArray | None:
+        """Return the same of a node that is carried by value, and leave out the vertices without one."""
+        bearer, present = node.bearer, self._weighing.present
+        elements = self._elements[bearer]
+        ids = carried_by_value(node, elements, self._elements[node.name], self._runtime, self._masks)
+        if ids is not None:
+            some = np.zeros(self._runtime.store.vertex_count, np.bool_)
+            np.greater_equal(ids, 0, out=some[elements.begin : elements.end])
+            present[bearer] = present[bearer] & some if bearer in present else some
+        return ids
 
     def _weigh(self, holding: Holding) -> bool:
         """Count by the ends what hangs there; False if a count is too large.
@@ -432,10 +454,12 @@ class _Entries:
     def _add_vertices(self, folded: Folded) -> None:
         """Fold the vertices of the only level."""
         level = self._first
+        present = self._weighing.present.get(level.name)
         for begin, end in self._elements[level.name].ranges:
-            mask = None
+            mask = None if present is None else present[begin:end]
             if level.predicates:
-                mask = self._masks.vertex_mask(level.name, level.predicates, begin, end)
+                asked = self._masks.vertex_mask(level.name, level.predicates, begin, end)
+                mask = asked if mask is None else asked & mask
             for fold in folded.folds:
                 fold.add_vertices(begin, end, mask)
 

@@ -31,6 +31,7 @@ from qengine.exec.common.element_columns import (
     CODES,
     IDS,
     INTEGERS,
+    Borne,
     Elements,
     Keyed,
     Numbers,
@@ -110,8 +111,7 @@ class Folded:
     given
         Columns of expressions that are known already, as ``evaluated`` would return them.
     carried
-        Of variables that rows have no id of: the one that they follow from, and for each of its vertices the id, int64,
-        -1 for none. Rows have none without one.
+        Of variables that rows have no id of: what they follow from. Rows have none without one.
     """
 
     def __init__(
@@ -123,14 +123,14 @@ class Folded:
         weight_bits: int,
         maker: FoldMaker | None = None,
         given: Mapping[Expr, Column | None] | None = None,
-        carried: Mapping[str, tuple[str, IntArray]] | None = None,
+        carried: Mapping[str, Borne] | None = None,
     ) -> None:
         from qengine.exec.host.folds import HostFolds
 
         self._on_host = maker is None
         self._maker = maker or HostFolds(runtime.context)
         self._carried = carried or {}
-        bearers = {bearer for bearer, _ in self._carried.values()}
+        bearers = {each.bearer for each in self._carried.values()}
         self.names = sorted(bearers.union(elements).difference(self._carried))
         self._elements = elements
         self._runtime = runtime
@@ -218,16 +218,17 @@ class Folded:
     def _task(self, task: Task, expr: Expr) -> int:
         """Add a task, once; return its place among all."""
         if task.variable in self._carried and task.numbers is not None:
-            bearer, ids = self._carried[task.variable]
-            task = replace(task, variable=bearer, numbers=carried_numbers(task.numbers, ids, self._runtime.context))
+            borne = self._carried[task.variable]
+            numbers = carried_numbers(task.numbers, borne, self._runtime.context)
+            task = replace(task, variable=borne.bearer, numbers=numbers)
         return self._tasks.setdefault((task.operation, expr), (len(self._tasks), task))[0]
 
     def _borne(self, name: str, key: Keyed) -> tuple[str, Keyed]:
         """Return a key by a variable that rows have."""
         if name not in self._carried:
             return name, key
-        bearer, ids = self._carried[name]
-        return bearer, replace(key, numbers=carried_numbers(key.numbers, ids, self._runtime.context))
+        borne = self._carried[name]
+        return borne.bearer, replace(key, numbers=carried_numbers(key.numbers, borne, self._runtime.context))
 
     def _state_of(self, call: AggregateCall, holding: Holding) -> _StateOf | None:
         """Add the tasks of an aggregate, and return what makes its state; None where its values can't be folded."""
