@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import field
 from threading import Lock
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from qengine._beside import Beside
 from qengine._frozen import record
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.common.value_index import AnyHashIndex, HashIndex, SortedIndex, Unanswered, hash_bytes, sorted_bytes
@@ -51,7 +51,7 @@ _WAIT = 0.02  # seconds between two looks, where another thread makes what is ne
 _Place = tuple[str, str] | tuple[str, int, str]
 """Of an index among what is derived of a graph: its kind, the type where it is of relationships, and the property."""
 
-_pasts: Beside[_Past] = Beside()  # by ``_Place``
+_pasts: WeakKeyDictionary[ExecView, dict[_Place, _Past]] = WeakKeyDictionary()
 
 
 def note_scan(store: ExecView, kind: str, key: str, type: int | None = None) -> None:
@@ -251,7 +251,7 @@ def _is_declared(store: ExecView, key: str, type: int | None) -> bool:
 
 
 def _past(store: ExecView, place: _Place) -> _Past:
-    return _pasts.of(store).setdefault(place, _Past())
+    return _pasts.setdefault(store, {}).setdefault(place, _Past())
 
 
 def value_of(runtime: Runtime, expr: Expr) -> Any:

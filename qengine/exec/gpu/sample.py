@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from qengine._frozen import frozen
 from qengine.exec.gpu.arrays import working
 from qengine.exec.gpu.launch import DeviceRun, launch_pass
 from qengine.exec.gpu.sample_job import GUIDE, JOB, MOST_WARPS, TOTALS
@@ -38,7 +37,7 @@ _ORDER_BYTES = 32
 """Of a sample, while samples are put in that order."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class SampledSpace:
     """What is sampled, on the device, and the kernels that know it.
 
@@ -95,7 +94,7 @@ def _printable(name: str) -> str:
     return "".join(letter if letter.isalnum() else "_" for letter in name) or "estimator"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Totals:
     """Samples added up: their weights, the squares, how many were whole embeddings, and the work."""
 
@@ -105,7 +104,7 @@ class Totals:
     work: int
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class DeviceDraw:
     """Samples drawn. ``rows``: int64[samples, depth], undefined where ``weights`` (float64[samples]) is 0."""
 

@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from qengine import _native
 from qengine._control import Status
-from qengine.exec.common.columns import numbers_from
 from qengine.exec.common.relations import Relations, SparseMatrix
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
@@ -372,7 +371,8 @@ class _Run:
             )
             after = int(chunk["next"][0])
             found = lengths[: after - first].astype(np.int64)
-            places = numbers_from(begins[: after - first].astype(np.int64), found)
+            shift = begins[: after - first].astype(np.int64) - (np.cumsum(found) - found)
+            places = np.arange(found.sum()) + np.repeat(shift, found)
             starts = np.repeat(np.arange(first, after), found)
             first = after
             yield ((starts, ends[places].astype(np.int64)), counts[places]), first
