@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
+from weakref import WeakKeyDictionary
 
-from qengine._beside import Beside
 from qengine._frozen import replace
 from qengine.catalog.view import CatalogView, RelationshipTypeInfo
 from qengine.optimizer.labels import matching_types, vertex_count
@@ -22,7 +22,7 @@ from qengine.plan.physical import FewOrMany, HashJoin, LookUp, Reach, Search, Ve
 
 _MOST_LABELS = 64  # of a graph that are looked through
 
-_ends: Beside[LabelExpr | None] = Beside()
+_ends: WeakKeyDictionary[CatalogView, dict[tuple[object, ...], LabelExpr | None]] = WeakKeyDictionary()
 """By a type, and whether its relationships begin there: the labels of their ends. By several, and both: of any."""
 
 
@@ -94,7 +94,7 @@ def _of_ends(types: Sequence[RelationshipTypeInfo], leaving: Direction, catalog:
     """Return labels one of which nodes with relationships of some types must have, seen from them; None: any."""
     sides = {Direction.OUT: (True,), Direction.IN: (False,)}.get(leaving, (True, False))
     ways = tuple((info.name, side) for info in types for side in ((True, False) if info.undirected else sides))
-    known = _ends.of(catalog)
+    known = _ends.setdefault(catalog, {})
     if ways not in known:
         parts = dict.fromkeys(_end_labels(catalog, *way) for way in ways)
         one = next(iter(parts), None)
@@ -104,7 +104,7 @@ def _of_ends(types: Sequence[RelationshipTypeInfo], leaving: Direction, catalog:
 
 def _end_labels(catalog: CatalogView, type: str, begins: bool) -> LabelExpr | None:
     """Return the label that all ends of a type's relationships have, or the labels of which each has one."""
-    known = _ends.of(catalog)
+    known = _ends.setdefault(catalog, {})
     key = type, begins
     if key not in known:
         known[key] = _found_labels(catalog, type, begins)
