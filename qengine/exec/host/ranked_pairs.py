@@ -69,7 +69,7 @@ class RankedPairs:
         """Return how many closed walks of four steps there are, over all vertices."""
         halves = _native.array_of(ctypes.c_uint64, 2)()
         context.run(self._library.qe_closed_walks, self._handle, halves, ctypes.byref(context.control))
-        return halves[0] | halves[1] << 64
+        return int(halves[0] | halves[1] << 64)
 
     def long_walks(self, context: ExecutionContext, weights: Any | None = None) -> tuple[int, int, int]:
         """Return how many closed walks of five, of six and, weighted, of four steps there are, over all vertices.
