@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from qengine import Graph
 from qengine.errors import QengineError
+from qengine.exec.common.operators import aggregate_by_classes
 from qengine.optimizer import elimination
 from qengine.optimizer.lower import by_classes, by_node
 from qengine.plan.physical import AggregateByClasses
@@ -33,6 +34,7 @@ def _preferred(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(by_node, "weighed_entries", lambda *_, **__: None)
     monkeypatch.setattr(by_classes, "_SETUP", -1e11)
     monkeypatch.setattr(elimination, "_LEAST", 0.0)
+    monkeypatch.setattr(aggregate_by_classes, "FEW_CLASSES", 1)
 
 
 def is_by_classes(graph: Graph, query: str) -> bool:
@@ -69,6 +71,19 @@ def test_rows_are_made_where_values_are_of_no_use(result: str) -> None:
         assert is_by_classes(graph, query), query
         agree(graph, query)
         assert "rows are made" in str(graph.query(f"PROFILE {query}").fetchall())
+
+
+def test_large_counts_of_few_classes_fit_into_a_number() -> None:
+    """Walks back and forth at a star, whose counts take more than half of a number's bits."""
+    nodes = [{"id": k, "labels": ("P",), "properties": {"i": k % 5, "j": k % 2}} for k in range(60)]
+    graph = Graph.from_records(nodes, [{"type": "R", "start": 0, "end": k} for k in range(1, 60)])
+    pattern = "(a)-[:R]-(b)-[:R]-(c)-[:R]-(d)-[:R]-(e)-[:R]-(f)-[:R]-(g)-[:R]-(h)-[:R]-(i)-[:R]-(j)-[:R]-(k)"
+    query = f"MATCH REPEATABLE ELEMENTS {pattern} RETURN a.i AS x, k.j AS y, count(*) AS n"
+    assert is_by_classes(graph, query)
+    leaves = [k % 5 for k in range(1, 60)], [k % 2 for k in range(1, 60)]
+    ways = {(x, y): leaves[0].count(x) * leaves[1].count(y) * 59**4 for x in range(5) for y in range(2)}
+    ways[0, 0] += 59**5
+    assert {row[:2]: row[2] for row in graph.query(query).fetchall()} == ways
 
 
 def test_classes_without_a_match_have_no_group() -> None:

@@ -21,6 +21,8 @@ _SETUP = 1e6
 """Nanoseconds of finding the classes, and of preparing a fold."""
 _A_VERTEX = 6.0
 """Nanoseconds of giving a vertex a number for a class, and of folding what the other node's have counted for it."""
+_TOGETHER = 2.0
+"""Classes that are summed together, where they are many: their counts take as few bits."""
 _MORE = 2.0
 """Times the classes that are expected, and still taken."""
 
@@ -53,11 +55,12 @@ def by_classes(
     overhead = _SETUP + classes * _A_VERTEX * catalog.vertex_count
     if overhead >= budget:
         return None
-    program = valued(other, name, (budget - overhead) / max(classes, 1.0))
+    runs = min(classes, 1.0 + classes / _TOGETHER)
+    program = valued(other, name, (budget - overhead) / max(runs, 1.0))
     schedule = None if program is None else program.schedule("cpu")
     if program is None or schedule is None or program.searches:
         return None
-    cost = overhead + classes * schedule.cost
+    cost = overhead + runs * schedule.cost
     if cost >= budget:
         return None
     most = int(_MORE * classes) + 1

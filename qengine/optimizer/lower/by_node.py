@@ -96,11 +96,12 @@ def by_node(aggregate: Aggregate, calls: Sequence[AggregateCall], rows: Lower, c
     if found is None:
         return lower(aggregate) if hinted else otherwise
     node, summed, met = found
+    if met and classed is not None:  # which took less than to make the pairs and to fold them
+        return otherwise
     programs: list[Eliminate] = []
-    share = _FOLDED if classed is None else 1.0  # each pair that is made is found among the classes, too
     for emit, valued in _asked(node, summed, met):
-        program = counted_by(match, emit, valued, budget / (share if len(emit) > 1 else 1.0), catalog)
-        if program is None or sum(_cost(each, share) for each in (*programs, program)) >= budget:
+        program = counted_by(match, emit, valued, budget / (_FOLDED if len(emit) > 1 else 1.0), catalog)
+        if program is None or sum(map(_cost, (*programs, program))) >= budget:
             return lower(aggregate) if hinted else otherwise
         programs.append(program)
     check_kernels(graph.hints, (schedule for program in programs for schedule in program.schedules))
@@ -206,12 +207,12 @@ def _relationships(search: Search, catalog: CatalogView) -> float:
     return found
 
 
-def _cost(elimination: Eliminate, share: float) -> float:
-    """Return what the host takes, of pairs a share; where it doesn't eliminate, what its search does."""
+def _cost(elimination: Eliminate) -> float:
+    """Return what the host takes: where it doesn't eliminate, what its search does. Pairs are folded, not written."""
     schedule = elimination.schedule("cpu")
     if schedule is None:
         return elimination.search.cost or 0.0
-    return (share if len(elimination.emit) > 1 else 1.0) * schedule.cost
+    return (_FOLDED if len(elimination.emit) > 1 else 1.0) * schedule.cost
 
 
 def _counted_by_one(match: Match, node: str, budget: float, catalog: CatalogView) -> Eliminate | None:

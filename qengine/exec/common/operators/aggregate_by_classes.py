@@ -6,6 +6,7 @@ A class are the vertices that agree in all that is read of them: any of them sta
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,9 @@ from qengine.plan.traverse import free_variables
 _MOST_BITS = 48  # of what all counts add up to: sums need some beside
 _SPARE = 64  # combinations of values for each class that there may be
 _VERTEX_BYTES = 40
+_PACKED_BITS = 62
+FEW_CLASSES = 3
+"""Classes that are summed one after the other, before it is looked how many fit into a number."""
 
 
 def aggregate_by_classes_stage(operator: physical.AggregateByClasses, build: Build, first: int) -> Stage:
@@ -109,21 +113,41 @@ class _Classes:
 
     def fold(self, folded: Folded) -> bool:
         """Fold what is counted for each class by the other node; False where that is too much for 64 bits."""
-        from qengine.exec.host.vertex_sums import vertex_sums
-
-        operator, runtime = self._operator, self._build.runtime
+        operator, first = self._operator, self._elements.begin
         once = ignores_repeats([call for _, call in operator.input.aggregates])
-        for members in self._members:
-            runtime.context.check()
-            values = np.zeros(runtime.store.vertex_count, np.int64)
-            values[members + self._elements.begin] = 1
-            counts = vertex_sums(operator.program, values, runtime, self._build.masks)
-            if counts.dtype == object:
+        bits, together = self._packing()
+        for begin in range(0, len(self._members), together):
+            part = self._members[begin : begin + together]
+            packed = self._summed([1 << bits * place for place in range(len(part))], part)
+            if packed.dtype == object:
                 return False
-            ids: IntArray = np.flatnonzero(counts)
-            weights = None if once else counts[ids]
-            columns = {operator.node: np.full(len(ids), members[0] + self._elements.begin), operator.by: ids}
-            for fold in folded.folds:
-                if not fold.add([columns[name] for name in folded.names], len(ids), weights):
+            for place, members in enumerate(part):
+                counts = packed if together == 1 else packed >> bits * place & (1 << bits) - 1
+                ids: IntArray = np.flatnonzero(counts)
+                columns = {operator.node: np.full(len(ids), members[0] + first), operator.by: ids}
+                rows = [columns[name] for name in folded.names]
+                weights = None if once else counts[ids]
+                if not all(fold.add(rows, len(ids), weights) for fold in folded.folds):
                     return False
         return True
+
+    def _packing(self) -> tuple[int, int]:
+        """Return the bits that a count of a class takes, and the counts of how many classes fit into a number."""
+        if len(self._members) <= FEW_CLASSES:
+            return 0, 1
+        counts = self._summed([1] * len(self._members), self._members)
+        if counts.dtype == object:
+            return 0, 1
+        bits = max(1, int(counts.max(initial=0)).bit_length())
+        return bits, max(1, _PACKED_BITS // bits)
+
+    def _summed(self, numbers: Sequence[int], classes: Sequence[IntArray]) -> npt.NDArray[Any]:
+        """Return for each vertex the sums of the numbers of classes over its embeddings; as ``vertex_sums``."""
+        from qengine.exec.host.vertex_sums import vertex_sums
+
+        runtime = self._build.runtime
+        runtime.context.check()
+        values = np.zeros(runtime.store.vertex_count, np.int64)
+        for number, members in zip(numbers, classes, strict=True):
+            values[members + self._elements.begin] = number
+        return vertex_sums(self._operator.program, values, runtime, self._build.masks)
