@@ -83,7 +83,9 @@ def share_of_counts(
         return _share(op, size, lambda than: 1.0 if than < 0.0 else some * rest**than)
     sampled, _ = degrees
     part = mean / float(sampled.mean())
-    return _share(op, size, _more(sampled * min(part, 1.0), part >= _ALL, none=True))
+    alone = isinstance(inner, Search) and sum(isinstance(level, VertexLevel) for level in inner.levels) == 2
+    each = sampled * (min(part, 1.0) if alone else part)  # behind a neighbour there may be more
+    return _share(op, size, _more(each, alone and part >= _ALL, none=True))
 
 
 def _more(each: Any, exact: bool, *, none: bool) -> Callable[[float], float]:

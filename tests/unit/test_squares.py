@@ -62,6 +62,7 @@ def expected(graph: Graph, text: str) -> float:
         ("(a)-[:K]->(b) WHERE COUNT { (b)-[:L]->(x) } < 2", 1.2),
         ("(a)-[:K]->(b) WHERE COUNT { (b)-[:L]->(x) } = 30", 1.2),
         ("(a)-[:K]->(b) WHERE 5 >= COUNT { (b)-[:L]->(x) WHERE x.h < 5 }", 1.3),
+        ("(a)-[:K]->(b) WHERE COUNT { (b)-[:L]->(x)-[:K]->(y) } > 100", 1.3),
         ("(a)-[:K]->(b)-[:S]->(c) WITH DISTINCT b AS x, a.n AS y", 1.3),
         ("(a)-[:K]->(b)-[:S]->(c) WITH DISTINCT b, a", 1.3),
         ("(a)-[r:K]->(b)-[:S]->(c) WITH DISTINCT b, r", 1.3),
