@@ -273,3 +273,10 @@ class CatalogView(Protocol):
 
     def closing(self, sample: Any, kind: Incidence) -> Any:
         """Return how many relationships of a kind the first node has to the last, of each pair of such a sample."""
+
+    def joined_again(self, sample: Any, one: Incidence, other: Incidence, *, apart: bool) -> float | None:
+        """Return how many pairs of relationships join the outer nodes of a pair of such a sample, on average.
+
+        ``one``, ``other``: the kinds of the two, seen from the first and from the last node; ``labels`` of the node
+        where they meet. ``apart``: that isn't the middle node of the sample's pair. None where it isn't known.
+        """

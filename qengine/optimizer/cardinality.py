@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from qengine._frozen import record
+from qengine._frozen import record, replace
 from qengine.catalog.view import CatalogView, EdgeStatistics, Incidence, Labels, TriangleSide
 from qengine.optimizer.correlation import Joint, admitted_nodes, over_two
 from qengine.optimizer.labels import vertex_count
@@ -31,6 +31,8 @@ from qengine.plan.traverse import free_variables
 
 _MOST_CACHED = 4096
 _LEAST = 1e-6
+
+_SKEWS = ("skew", "lesser", "mixed", "greater")
 
 _T = TypeVar("_T")
 _Linked = tuple[float, DegreeStatistics, DegreeStatistics, tuple[Incidence, Incidence]]
@@ -161,8 +163,20 @@ class Cardinality:
             size = max(self.labelled(origin), 1.0)
             other = max(self.labelled(end if origin == start else start), 1.0)
             summed = self._summed(edge, origin == start)
-            known = self._degree_statistics[key] = _degree_statistics(summed, size, self._linked(edge) * other)
+            known = _degree_statistics(summed, size, self._linked(edge) * other)
+            if len(edge.types) > 1 or (edge.relationship.direction is Direction.BOTH and not edge.types[0].undirected):
+                known = self._of_all(known, float(summed.edges), size, edge, origin)
+            self._degree_statistics[key] = known
         return known
+
+    def _of_all(
+        self, known: DegreeStatistics, edges: float, size: float, edge: PatternEdge, origin: str
+    ) -> DegreeStatistics:
+        """Return the moments of the sums of degrees in several types or directions: these go together at a vertex."""
+        kind = self.incidence(edge, origin)
+        every = self.catalog.together(named(self.nodes[origin].labels), kind, kind)
+        skew = max(every - size / max(edges, 1.0), known.skew)
+        return replace(known, **{name: getattr(known, name) * skew / known.skew for name in _SKEWS})
 
     def link(self, edge: PatternEdge, number: Mapping[str, int]) -> Link:
         """Return an edge between two different vertices as the cost model wants it: what there is to be read.

@@ -9,6 +9,7 @@ from itertools import combinations
 from qengine._frozen import record, replace
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.correlation import Joint, over_two
+from qengine.optimizer.given_labels import labels_given
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.search_levels import NamedCondition, as_filter
 from qengine.optimizer.selectivity import selectivity
@@ -36,14 +37,19 @@ from qengine.types import NODE, RELATIONSHIP
 _UNKNOWN = 0.5
 
 
-def filter_share(operator: Operator, predicates: Sequence[Expr], catalog: CatalogView) -> float:
+def filter_share(
+    operator: Operator, predicates: Sequence[Expr], catalog: CatalogView, outer: Operator | None = None
+) -> float:
     """Return the share of an operator's rows that are expected to satisfy conditions.
 
     Those on one or two nodes of the search below, or a relationship and its ends, are looked up and sampled, those
     on the same ones together, and with what is known to hold below; of each other one half of the rows are taken.
+    ``outer``: the plan of the rows that a subplan is applied to.
     """
     found = Below(catalog)
     found.read_below(operator)
+    if outer is not None:
+        found.read_below(outer)
     if not found.nodes:
         return _UNKNOWN
     found.join()
@@ -132,9 +138,9 @@ class Below:
             elif isinstance(below, Walk):
                 self.walks.append(below)
                 if not below.end_bound:
-                    self.nodes[below.end.name] = self._element(below.end)
+                    self.nodes[below.end.name] = self._end(below)
             elif isinstance(below, Reach):
-                self.nodes.setdefault(below.end.name, self._element(below.end))
+                self.nodes.setdefault(below.end.name, self._end(below))
             elif isinstance(below, LookUp) and below.relationship:
                 self.relationships[below.name] = _looked_up(below, self.catalog)
             elif isinstance(below, LookUp):
@@ -166,6 +172,10 @@ class Below:
                 sides = names[each.left], each.left_key, names[each.right], each.right_key
                 self.given.append(as_filter(NamedCondition(each.op, *sides)))
         self.searches.append((names, search))
+
+    def _end(self, walk: Walk | Reach) -> Element:
+        """Return what is known of the node that a walk leads to."""
+        return self._element(replace(walk.end, labels=labels_given(walk, walk.end.name, self.catalog)))
 
     def _element(self, level: VertexLevel) -> Element:
         share = selectivity(level.predicates, self.catalog, "node", level.labels) if level.predicates else 1.0

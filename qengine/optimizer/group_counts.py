@@ -6,11 +6,12 @@ many nodes and relationships there are from statistics. Keys of different elemen
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil, expm1, floor, inf, log1p, prod, sqrt
 from typing import Any
 
 from qengine.catalog.view import CatalogView, Incidence, Sample
+from qengine.optimizer.filters import below as below_rows
 from qengine.optimizer.filters import elements_below
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.peeking import counts_rare
@@ -43,9 +44,9 @@ def different_rows(keys: Sequence[Expr], below: Operator, rows: float, catalog: 
     for names, together in of_names.items():
         found = _values(names, together, elements, catalog)
         most *= max(rows, 1.0) ** _UNKNOWN if found is None else max(found, 1.0)
-    every = 1.0
-    for name in frozenset[str]().union(*of_names):
-        every *= _size(elements[name], catalog) if name in elements else inf
+    names = frozenset[str]().union(*of_names)
+    every = min(_joined(names, below, catalog), prod(_size_of(name, elements, catalog) for name in names))
+    most = max(min(most, every), 1.0)
     return min(rows, most if rows >= every else most * -expm1(-rows / most))
 
 
@@ -60,29 +61,58 @@ def share_of_sizes(
     """
     degrees = _degrees(key, below, catalog)
     mean = max(rows / max(groups, 1e-12), 1.0)
-    each: Any = None
-    if degrees is not None:
-        import numpy as np
+    if degrees is None:
+        return _share(op, size, lambda than: 1.0 if than < 1.0 else float((1.0 - 1.0 / mean) ** than))
+    sampled, times = degrees
+    every = max(float(sampled.sum()) * times, 1.0)
+    each = sampled[sampled > 0] * (rows / every)
+    return _share(op, size, _more(each, rows >= _ALL * every, none=False)) if len(each) else 1.0
 
-        sampled, times = degrees
-        each = sampled[sampled > 0] * (rows / max(float(sampled.sum()) * times, 1.0))
-        if not len(each):
-            return 1.0
+
+def share_of_counts(
+    op: str, size: float, mean: float, some: float, key: str, inner: Operator, catalog: CatalogView
+) -> float:
+    """Return the share of rows that a plan applied to each finds as many rows for as compare so with a size.
+
+    ``mean``: how many it finds, for a share ``some`` of them one at least. ``key``: the variable that it is given. What
+    a search finds is taken to be as many as the node's relationships there, as ``share_of_sizes`` does.
+    """
+    degrees = _degrees(key, inner, catalog)
+    if degrees is None or not float(degrees[0].sum()):
+        rest = max(1.0 - some / max(mean, 1e-12), 0.0)  # of those that have one, who has more
+        return _share(op, size, lambda than: 1.0 if than < 0.0 else some * rest**than)
+    sampled, _ = degrees
+    part = mean / float(sampled.mean())
+    alone = isinstance(inner, Search) and sum(isinstance(level, VertexLevel) for level in inner.levels) == 2
+    each = sampled * (min(part, 1.0) if alone else part)  # behind a neighbour there may be more
+    return _share(op, size, _more(each, alone and part >= _ALL, none=True))
+
+
+def _more(each: Any, exact: bool, *, none: bool) -> Callable[[float], float]:
+    """Return what tells the share of groups that have more than some rows, of which so many are expected of each.
+
+    ``exact``: they have just these, else as if each were drawn by itself. ``none``: there are groups of no row.
+    """
+    import numpy as np
 
     def more(than: float) -> float:
-        """Return the share of groups of more rows."""
-        if than < 1.0:
+        if than < (0.0 if none else 1.0):
             return 1.0
-        if each is None:
-            return float((1.0 - 1.0 / mean) ** than)
-        if rows >= _ALL * float(sampled.sum()) * times or than > _MOST_TERMS:
+        if exact or than > _MOST_TERMS:
             return float((each > than + 0.5).mean())
-        term, none = np.exp(-each), np.exp(-each)
+        term = np.exp(-each)
+        fewer = term
         for number in range(1, int(than) + 1):
             term = term * each / number
-            none = none + term
-        return float((1.0 - none).sum() / max(float((1.0 - np.exp(-each)).sum()), 1e-12))
+            fewer = fewer + term
+        every = float(len(each)) if none else max(float((1.0 - np.exp(-each)).sum()), 1e-12)
+        return float((1.0 - fewer).sum() / every)
 
+    return more
+
+
+def _share(op: str, size: float, more: Callable[[float], float]) -> float:
+    """Return the share of groups of as many rows as asked for, by what tells the share of those that have more."""
     match op:
         case ">":
             return more(floor(size))
@@ -92,7 +122,7 @@ def share_of_sizes(
             return 1.0 - more(ceil(size) - 1)
         case "<=":
             return 1.0 - more(floor(size))
-    same = more(size - 1) - more(size) if size == floor(size) and size >= 1 else 0.0
+    same = more(size - 1) - more(size) if size == floor(size) and size >= 0 else 0.0
     return same if op == "=" else 1.0 - same
 
 
@@ -146,6 +176,22 @@ def _resolved(keys: Sequence[Expr], below: Operator) -> tuple[list[Expr], Operat
             break
         below = below.input
     return found, below
+
+
+def _size_of(name: str, elements: Mapping[str, Element], catalog: CatalogView) -> float:
+    return _size(elements[name], catalog) if name in elements else inf
+
+
+def _joined(names: frozenset[str], rows: Operator, catalog: CatalogView) -> float:
+    """Return how many relationships a pair of nodes, or one with some of its ends, may be; infinite for others."""
+    if len(names) < 2:
+        return inf
+    known, found = below_rows(rows, catalog), inf
+    for joint in known.joints:
+        if names <= {joint.name, *joint.ends} and known.nodes.keys() >= set(joint.ends):
+            edges = sum(edges for _, edges in joint.types) * joint.share * joint.factor(known.nodes, catalog)
+            found = min(found, edges * prod(known.nodes[end].share for end in {*joint.ends}))
+    return found
 
 
 def _values(

@@ -10,7 +10,7 @@ import numpy as np
 from qengine._beside import Beside
 from qengine._frozen import replace
 from qengine.catalog.view import CatalogView, Incidence, RelationshipTypeInfo
-from qengine.optimizer.labels import exactly, satisfying_sets
+from qengine.optimizer.labels import exactly, sets_of
 from qengine.plan.pattern import LabelExpr, named
 
 _MOST = 8  # ways on from label sets, those taken most, of which it is asked how degrees go together
@@ -38,45 +38,47 @@ class LabelWays:
     Attributes
     ----------
     ends
-        int64[pairs, 2]: places of label sets in the catalogue, where a hop begins and where it ends.
+        int64[pairs, 2]: places of label sets in the catalogue, where a hop begins and where it ends, in order.
     edges
         float64[pairs]: relationships.
     """
 
     def __init__(self, catalog: CatalogView, types: Sequence[RelationshipTypeInfo], out: bool, into: bool) -> None:
+        self.types, self.out, self.into = tuple(types), out, into
         self._leaving = Incidence(tuple(info.name for info in types), out, into, None)
         self._sizes = np.array([max(size, 1) for _, size in catalog.label_sets], np.float64)
         self._times: dict[tuple[int, int], float] = {}
+        self._back: dict[Incidence, tuple[Any, Any]] = {}
         count = len(self._sizes)
-        found = [np.zeros((0, 3), np.int64)]
-        either = [found[0]]  # those that may be taken either way
-        for info in types:
-            known = catalog.edges_by_label_sets(info.name)
-            turned = known[:, [1, 0, 2]]
-            found += [known] * (out or info.undirected) + [turned] * (into and not info.undirected)
-            either += [known] * info.undirected + [known, turned] * (out and into and not info.undirected)
-        rows, back = np.concatenate(found), np.concatenate(either)
-        keys, which = np.unique(rows[:, 0] * count + rows[:, 1], return_inverse=True)
-        self.ends = np.stack((keys // count, keys % count), axis=1) if count else np.zeros((0, 2), np.int64)
-        self.edges = np.maximum(np.bincount(which, rows[:, 2], len(keys)), 1.0)
-        alike = np.bincount(np.searchsorted(keys, back[:, 0] * count + back[:, 1]), back[:, 2], len(keys))
-        turned = self.ends[:, 1] * count + self.ends[:, 0]
-        self._turned = np.searchsorted(keys, turned) % max(len(keys), 1)
-        returning = (alike / self.edges)[self._turned]  # of a hop, how likely the same relationship leads back
-        self._returning = np.where(keys[self._turned] == turned, returning, 0.0)
+        rows = _between_sets(catalog, types, out, into)
+        self._keys, which = np.unique(rows[:, 0] * count + rows[:, 1], return_inverse=True)
+        self.ends = np.stack((self._keys // max(count, 1), self._keys % max(count, 1)), axis=1)
+        self.edges = np.maximum(np.bincount(which, rows[:, 2], len(self._keys)), 1.0)
 
     def between(self, start: LabelExpr | None, end: LabelExpr | None, catalog: CatalogView) -> Any:
         """Return which pairs lead from vertices with some labels to such with others: bool[pairs]."""
-        starts, ends = satisfying_sets(catalog, start), satisfying_sets(catalog, end)
-        found = [bool(starts >> one & ends >> other & 1) for one, other in self.ends.tolist()]
-        return np.array(found, np.bool_)
+        return sets_of(catalog, start)[self.ends[:, 0]] & sets_of(catalog, end)[self.ends[:, 1]]
+
+    def reached(self, sets: Any, minimum: int, maximum: int | None) -> Any:
+        """Return which label sets walks of some lengths from given ones end at: bool[sets], as these are."""
+        found = sets.copy() if minimum == 0 else np.zeros(len(sets), np.bool_)
+        seen: dict[bytes, int] = {}
+        for length in range(1, minimum + len(sets) + 1 if maximum is None else maximum + 1):
+            onward = np.zeros(len(sets), np.bool_)
+            onward[self.ends[sets[self.ends[:, 0]], 1]] = True
+            sets = onward
+            if length >= minimum:
+                found = found | sets
+                if seen.setdefault(sets.tobytes(), length) != length:
+                    break
+        return found
 
     def to_each(self, flow: Any) -> Any:
         """Return how many walks of a flow come to each label set: float64."""
         return np.bincount(self.ends[:, 1], flow, len(self._sizes))
 
     def on(self, flow: Any, catalog: CatalogView) -> Any:
-        """Return how many walks there are after one more hop.
+        """Return how many walks along these ways there are after one more hop.
 
         As many go on as relationships lead on from there, more where who is come to has more of them than others, but
         none back over the same one.
@@ -86,8 +88,7 @@ class LabelWays:
         flow
             float64[pairs]: walks whose last hop is between two label sets.
         """
-        further = (self.to_each(flow) / self._sizes)[self.ends[:, 0]] * self.edges
-        found = further - flow[self._turned] * self._returning
+        found = self.onward(self, flow, catalog)
         first = np.argsort(-flow, kind="stable")[:_MOST]
         passing = flow[first] / self._sizes[self.ends[first, 1]]
         pairs = np.where(self.ends[first, 1, None] == self.ends[:, 0], passing[:, None] * self.edges, 0.0)
@@ -98,9 +99,35 @@ class LabelWays:
             found[leaves] += pairs[come, leaves] * (self._together(int(first[come]), leaves, catalog) - 1.0)
         return np.clip(found, 0.0, MOST_WALKS)
 
+    def onward(self, came: LabelWays, flow: Any, catalog: CatalogView, *, differ: bool = True) -> Any:
+        """Return how many walks there are after a hop along these ways, if nodes of a label set are all alike.
+
+        ``came``: the ways of the hop before, whose walks ``flow`` tells. ``differ``: none goes back over the same one.
+        """
+        further = (came.to_each(flow) / self._sizes)[self.ends[:, 0]] * self.edges
+        if not differ or not len(further):
+            return further
+        back, returning = self._returning(came, catalog)
+        return further - np.bincount(back, flow * returning, len(further))
+
     def leaving(self, place: int, catalog: CatalogView) -> Incidence:
         """Return the kind of relationships by which hops lead to a label set."""
         return replace(self._leaving, labels=named(exactly(catalog, place)))
+
+    def _returning(self, came: LabelWays, catalog: CatalogView) -> tuple[Any, Any]:
+        """Return of each pair of the hop before the one that leads back, and how likely the same relationship does."""
+        key = came._leaving
+        found = self._back.get(key)
+        if found is None:
+            count = len(self._sizes)
+            shared = [info for info in came.types if info in self.types]
+            alike = _between_sets(catalog, shared, came.out and self.into, came.into and self.out)
+            places = np.searchsorted(came._keys, alike[:, 0] * count + alike[:, 1])
+            returning = np.bincount(places, alike[:, 2], len(came._keys)) / came.edges
+            turned = came.ends[:, 1] * count + came.ends[:, 0]
+            back = np.minimum(np.searchsorted(self._keys, turned), len(self._keys) - 1)
+            found = self._back[key] = back, np.where(self._keys[back] == turned, returning, 0.0)
+        return found
 
     def _together(self, come: int, leaves: int, catalog: CatalogView) -> float:
         """Return how many times as many relationships of a pair as others those have who are come to by another one."""
@@ -113,3 +140,13 @@ class LabelWays:
             found = catalog.together(named(exactly(catalog, place)), arriving, leaving)
             self._times[come, leaves] = found
         return found
+
+
+def _between_sets(catalog: CatalogView, types: Sequence[RelationshipTypeInfo], out: bool, into: bool) -> Any:
+    """Return int64[pairs, 3]: two label sets, and relationships that lead from one to the other in a direction."""
+    found = [np.zeros((0, 3), np.int64)]
+    for info in types:
+        known = catalog.edges_by_label_sets(info.name)
+        found += [known] * (out or info.undirected)
+        found += [known[:, [1, 0, 2]]] * (into and not info.undirected)
+    return np.concatenate(found)

@@ -8,19 +8,21 @@ from weakref import WeakKeyDictionary
 
 from qengine._frozen import record
 from qengine.catalog.view import CatalogView, RelationshipTypeInfo
-from qengine.plan.pattern import LabelAnd, LabelExpr, LabelIs, LabelNot
+from qengine.plan.pattern import LabelAnd, LabelExpr, LabelIs, LabelNot, LabelOr
 
 _MOST_CACHED = 4096  # expressions
 
 
 @record
 class _LabelSets:
-    """What was found out of one catalogue. ``sets``: by expression the label sets that satisfy it, as a bit mask."""
+    """What was found out of one catalogue. ``sets``, ``masks``: by expression which label sets satisfy it."""
 
     label_sets: tuple[tuple[frozenset[str], int], ...]
     infos: tuple[RelationshipTypeInfo, ...]
     sets: dict[LabelExpr, tuple[int, int]] = field(default_factory=dict)
     types: dict[LabelExpr, tuple[RelationshipTypeInfo, ...]] = field(default_factory=dict)
+    masks: dict[LabelExpr | None, Any] = field(default_factory=dict)
+    expressions: dict[bytes, LabelExpr] = field(default_factory=dict)
 
 
 _known: WeakKeyDictionary[CatalogView, _LabelSets] = WeakKeyDictionary()
@@ -52,6 +54,43 @@ def may_coincide(catalog: CatalogView, one: LabelExpr | None, other: LabelExpr |
 def satisfying_sets(catalog: CatalogView, condition: LabelExpr | None) -> int:
     """Return as a bit mask which of the graph's label sets satisfy an expression; all bits for none."""
     return -1 if condition is None else _satisfying(catalog, condition)[0]
+
+
+def sets_of(catalog: CatalogView, condition: LabelExpr | None) -> Any:
+    """Return which of the graph's label sets satisfy an expression: bool[sets], which nobody may change."""
+    known = _of(catalog)
+    found = known.masks.get(condition)
+    if found is None:
+        import numpy as np
+
+        _make_room(known.masks)
+        found = np.array([condition is None or condition.admits(labels) for labels, _ in known.label_sets], np.bool_)
+        known.masks[condition] = found
+    return found
+
+
+def any_of(catalog: CatalogView, sets: Any) -> LabelExpr | None:
+    """Return what satisfies the vertices of some label sets (bool[sets]) alone, in as few names as is easily found.
+
+    None for all of them.
+    """
+    if sets.all():
+        return None
+    known, key = _of(catalog), sets.tobytes()
+    found = known.expressions.get(key)
+    if found is None:
+        _make_room(known.expressions)
+        left, parts = sets.copy(), list[LabelExpr]()
+        inside = [
+            (each, of) for each in map(LabelIs, catalog.labels) if not ((of := sets_of(catalog, each)) & ~sets).any()
+        ]
+        for each, of in sorted(inside, key=lambda label: -int(label[1].sum())):
+            if (of & left).any():
+                parts.append(each)
+                left &= ~of
+        parts += [exactly(catalog, place) for place in left.nonzero()[0].tolist()]
+        found = known.expressions[key] = parts[0] if len(parts) == 1 else LabelOr(tuple(parts))
+    return found
 
 
 def exactly(catalog: CatalogView, place: int) -> LabelExpr | None:

@@ -16,7 +16,9 @@ from qengine.catalog.costs import costs
 from qengine.catalog.view import Incidence, TriangleSide
 from qengine.optimizer.cardinality import Cardinality, cardinality_of
 from qengine.optimizer.difference import Differences, joined_by
+from qengine.optimizer.label_chains import chains
 from qengine.optimizer.labels import may_coincide
+from qengine.optimizer.larger_parts import with_larger_parts
 from qengine.optimizer.learned_rows import learned_rows
 from qengine.optimizer.meetings import corrections
 from qengine.optimizer.memory import Lasting
@@ -28,6 +30,7 @@ from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.peeking import counting_rare, counts_rare, peeked
 from qengine.optimizer.same_edges import Edges, left_out, repeated
 from qengine.optimizer.search_levels import NamedCondition, as_filter
+from qengine.optimizer.squares import squares
 from qengine.optimizer.symmetry import NO_SYMMETRY, Symmetry, break_symmetry
 from qengine.optimizer.target import is_for_gpu
 from qengine.plan.expr import Expr, Literal
@@ -42,6 +45,7 @@ _LONG = 5e6
 _MARGIN = 3.0
 """How many times less an order must cost a GPU than the host's to be taken instead: costs are only estimated."""
 
+_MOST_EDGES = 12  # of a pattern whose parts of four nodes and more are looked at
 _FEWEST = 1e-3  # rows that a part is taken to have
 _OUTCOMES = {"<": {"<"}, "<=": {"<", "="}, "=": {"="}, "<>": {"<", ">"}, ">=": {">", "="}, ">": {">"}}
 _TURNED = {"<": ">", ">": "<"}
@@ -291,6 +295,10 @@ def _stated(matching: Matching, cardinality: Cardinality) -> tuple[tuple[str, ..
     problem = _problem(matching, names, number, cardinality)
     if counts_rare():
         problem = _with_meetings(matching, problem, number, cardinality)
+    edges = _free(matching)
+    if 2 < len(edges) <= _MOST_EDGES:
+        parts = (*squares(edges, matching.difference, cardinality), *chains(edges, matching.difference, cardinality))
+        problem = with_larger_parts(problem, parts, number)
     found: Mapping[frozenset[str], float] = {}
     source = matching.hints.known or learned_rows(cardinality.catalog)
     if source is not None:
@@ -514,7 +522,6 @@ def _with_meetings(
     """Return a problem that knows what conditions on two relationships that meet, and their nodes, are worth."""
     differ = "relationships" if matching.difference.edges else ""
     across = [each for conditions in _across(matching).values() for each in conditions]
-    edges = [edge for edge in matching.edges if not {*edge.ends} & {*matching.bound}]
 
     def apart(outer: frozenset[str]) -> str:
         return "nodes" if outer in matching.difference.vertices else differ
@@ -526,8 +533,13 @@ def _with_meetings(
         model = CostModel(problem) if model is None else model
         return model.rows(part)
 
-    three = corrections(edges, problem, number, across, apart, rows, cardinality)
+    three = corrections(_free(matching), problem, number, across, apart, rows, cardinality)
     return replace(problem, pairs=[*three, *problem.pairs]) if three else problem
+
+
+def _free(matching: Matching) -> list[PatternEdge]:
+    """Return the edges between nodes that no rows give."""
+    return [edge for edge in matching.edges if not {*edge.ends} & {*matching.bound}]
 
 
 def _entangled(matching: Matching, number: Mapping[str, int]) -> list[int]:

@@ -245,7 +245,11 @@ def _at_admitted(found: _Meeting, across: Sequence[Expr], apart: str, cardinalit
             continue
         if apart and kind == cardinality.incidence(edge, middle):
             degrees = (degrees - 1.0).clip(0.0)  # the others
-        share = cardinality.admitted(other) * cardinality.candidates(far) / max(cardinality.labelled(far), 1.0)
+        share = cardinality.candidates(far) / max(cardinality.labelled(far), 1.0)
+        if nodes[middle].predicates:  # which the sample satisfies
+            share *= cardinality.admitted(other)
+        else:
+            share *= cardinality.joined(other, ())  # who is asked for may have other relationships
         return float(degrees.sum()) * share * sample.total / sample.size
     return None
 

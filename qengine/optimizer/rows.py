@@ -7,19 +7,20 @@ ways that give the same.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import expm1
 
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.filters import ends_alike, filter_share, join_share
 from qengine.optimizer.given_nodes import found_from
-from qengine.optimizer.group_counts import different_rows, share_of_sizes
+from qengine.optimizer.group_counts import different_rows, share_of_counts, share_of_sizes
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.peeking import counts_rare
 from qengine.optimizer.unjoined import known_values
 from qengine.optimizer.value_shares import known_value
 from qengine.optimizer.walk_rows import lengths, walks_from_one
 from qengine.plan import logical
-from qengine.plan.expr import Call, Comparison, Expr, ListOf, Literal, Variable
+from qengine.plan.expr import AggregateCall, Call, Comparison, Expr, ListOf, Literal, Variable
 from qengine.plan.logical import Operator
 from qengine.plan.physical import (
     AggregateEntries,
@@ -74,7 +75,8 @@ def rows_counted(root: Operator, catalog: CatalogView) -> tuple[float, dict[int,
     """Return what the plan of a count, one ``count(*)`` without keys, is expected to count, and the rows below it."""
     assert isinstance(root, logical.Aggregate)
     estimate = Estimate(catalog, counted=True)
-    return estimate(root.input, 1.0), estimate.found
+    rows = estimate(root.input, 1.0)
+    return estimate.pairs(root) or rows, estimate.found
 
 
 class Estimate:
@@ -118,7 +120,10 @@ class Estimate:
                 if isinstance(operator, Attach):
                     return outer
                 known = self._from_given(operator.inner, operator.input)
-                return max(outer, inner) if known is None else inner + outer * (1.0 - known[1])
+                if known is None:
+                    return max(outer, inner)
+                asked = self.found[id(operator.inner.input)]  # rows that conditions on them alone leave
+                return inner + max(outer - asked * known[1], 0.0)
             case FewOrMany():
                 given = self(operator.input, times)
                 around, self.outer = self.outer, operator.input
@@ -137,7 +142,7 @@ class Estimate:
             case HashJoin(by_value=True):
                 return rows * self(operator.build, 1.0) * join_share(operator, self.catalog)
             case ThetaJoin(condition=condition):
-                share = filter_share(operator, conjuncts(condition), self.catalog)
+                share = filter_share(operator, conjuncts(condition), self.catalog, self.outer)
                 joined = rows * self(operator.build, 1.0) * share
                 return joined if not operator.semi and (operator.count is None or self.counted) else min(rows, joined)
             case HashJoin():
@@ -206,9 +211,12 @@ class Estimate:
     def _kept_share(self, filter: logical.Filter) -> float:
         """Return the share of its input's rows that a filter keeps: which have rows in a subquery is known below it."""
         shares: dict[str, float] = {}
+        attached: dict[str, Attach] = {}
         below = filter.input
         while isinstance(below, Attach | logical.Filter):
-            if isinstance(below, Attach) and below.kind == "exists":
+            if isinstance(below, Attach) and below.kind == "count":
+                attached[below.name] = below
+            elif isinstance(below, Attach) and below.kind == "exists":
                 outer = max(self.found[id(below.input)], 1e-12)
                 shares[below.name] = min(1.0, self.found[id(below.inner)] / outer)
             below = below.input
@@ -219,14 +227,17 @@ class Estimate:
                     share *= shares[name]
                 case Call(name="NOT", args=(Variable(name=name),)) if name in shares:
                     share *= 1.0 - shares[name]
-                case _ if (found := self._of_counts(each, below)) is not None:
+                case _ if (found := self._of_counts(each, below, attached)) is not None:
                     share *= found
                 case _:
                     rest.append(each)
-        return share * (filter_share(filter.input, rest, self.catalog) if rest else 1.0)
+        return share * (filter_share(filter.input, rest, self.catalog, self.outer) if rest else 1.0)
 
-    def _of_counts(self, condition: Expr, below: Operator) -> float | None:
-        """Return the share of groups whose number of rows satisfies a condition; None where it is about others."""
+    def _of_counts(self, condition: Expr, below: Operator, attached: Mapping[str, Attach]) -> float | None:
+        """Return the share of groups, or of what subqueries count, whose number of rows satisfies a condition.
+
+        None where it is about others. ``attached``: the subqueries that count, by the columns of their counts.
+        """
         match condition:
             case Comparison(ops=(op,), args=(Variable(name=name), size)):
                 pass
@@ -234,6 +245,9 @@ class Estimate:
                 op = TURNED[op]
             case _:
                 return None
+        number = known_value(size, known_values())
+        if name in attached and isinstance(number, int | float):
+            return self._of_subquery(op, number, attached[name])
         while isinstance(below, logical.Project | logical.Filter | AggregateEntries):
             if isinstance(below, logical.Project):
                 item = dict(below.items).get(name)
@@ -241,7 +255,6 @@ class Estimate:
                     return None
                 name = item.name
             below = below.input
-        number = known_value(size, known_values())
         if not isinstance(below, logical.Aggregate) or not below.keys or not isinstance(number, int | float):
             return None
         call = dict(below.aggregates).get(name)
@@ -251,6 +264,15 @@ class Estimate:
         key = keys[0] if len(keys) == len(below.keys) == 1 else ""
         rows, groups = self.found[id(below.input)], self.found[id(below)]
         return share_of_sizes(op, number, rows, groups, key, below.input, self.catalog)
+
+    def _of_subquery(self, op: str, number: float, counting: Attach) -> float:
+        """Return the share of rows for which a subquery counts as many rows as a condition asks for."""
+        mean = self.found[id(counting.inner)] / max(self.found[id(counting.input)], 1e-12)
+        known = self._from_given(counting.inner, counting.input)
+        inner = counting.inner
+        key = inner.levels[0].name if isinstance(inner, Search) and inner.seeds == 1 else ""
+        some = -expm1(-mean) if known is None else known[1]
+        return share_of_counts(op, number, mean, some, key, inner, self.catalog)
 
     def _differ(self, operator: Operator) -> bool:
         """Tell whether the rows of an operator are different as they come: ends of what is reached from one row."""
@@ -264,6 +286,16 @@ class Estimate:
             return False
         by = operator.by if self.found[id(operator.input)] > _ONE else ()
         return names is None or {operator.end.name, *by} <= set(names.values())
+
+    def pairs(self, root: logical.Aggregate) -> float | None:
+        """Return how many different pairs a plan counts that sums how many different values each group has."""
+        match root.aggregates, root.input:
+            case ((_, AggregateCall(name="sum", args=(Variable(name=name),))),), logical.Aggregate() as groups:
+                counted = dict(groups.aggregates).get(name)
+                if counted is not None and counted.name == "count" and counted.distinct:
+                    keys, rows = [*(key for _, key in groups.keys), *counted.args], self.found[id(groups.input)]
+                    return different_rows(keys, groups.input, rows, self.catalog)
+        return None
 
     def items(self, operator: Operator, name: str) -> float:
         """Return the expected length of the list in a column of an operator whose rows are estimated."""

@@ -203,7 +203,17 @@ class _Evaluation:
                 return np.trunc(found) if whole else found
         if isinstance(expr, Call) and expr.name in _OF_TEXTS and expr.args:
             return self.of_texts(_OF_TEXTS[expr.name], *expr.args)
+        if isinstance(expr, Call) and expr.name == "tostring":
+            return self.as_texts(*expr.args)
         return self.constant(expr)
+
+    def as_texts(self, expr: Expr) -> SampledColumn:
+        """Return what ``toString`` makes of whole numbers, truth values and texts."""
+        column = self.operand(expr)
+        if not _is_column(column) or not all(type(each) in (bool, int, str) for each in column.values):
+            raise _NotEvaluated
+        found: SampledColumn = column.mapped(lambda each: str(each).lower() if isinstance(each, bool) else str(each))
+        return found
 
     def of_texts(self, function: Callable[..., Any], text: Expr, *args: Expr) -> SampledColumn:
         """Return a function of a column of texts, with other arguments that are not negative numbers."""

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from qengine._frozen import replace
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.correlation import Joint
 from qengine.optimizer.filters import Below, below
+from qengine.optimizer.given_labels import labels_given
 from qengine.optimizer.given_nodes import given_nodes, name_below
 from qengine.optimizer.label_ways import MOST_WALKS, label_ways
 from qengine.optimizer.labels import matching_types, vertex_count
@@ -71,7 +73,7 @@ class _Hops:
         self.types = [info for info in matching_types(catalog, None) if not walk.types or info.name in walk.types]
         self.out, self.into = walk.direction is not Direction.IN, walk.direction is not Direction.OUT
         known, start = below(walk.input, catalog), name_below(walk.start, walk.input)
-        self.start = known.nodes.get(start, _ANY)
+        self.start = replace(known.nodes.get(start, _ANY), labels=labels_given(walk.input, walk.start, catalog))
         self.names = start, walk.end.name
         predicates = walk.end.predicates
         share = selectivity(predicates, catalog, "node", walk.end.labels) if predicates else 1.0

@@ -32,6 +32,7 @@ _EVERY = 1 << 17  # nodes: of so many all are looked at where conditions leave f
 _MANY = 1 << 16  # relationships, likewise
 _MOST = 1 << 22  # rows of samples that are kept
 _LEAST = 1 << 10  # rows that a small one counts for
+_AGAIN, _AGAIN_ENTRIES = 1 << 9, 1 << 14  # pairs that meet of which it is asked how else they are joined; entries read
 _SEED = 29
 
 _Elements = dict[str, tuple[Array, Callable[[str], PropertyColumn | None]]]
@@ -56,6 +57,7 @@ class Sample:
         self._columns: dict[tuple[str, str], SampledColumn | None] = {}
         self._shuffled: dict[tuple[int, int], Sample] = {}
         self.closed: dict[Incidence, Array] = {}
+        self.again: dict[tuple[Incidence, Incidence, bool], float] = {}
 
     @property
     def nbytes(self) -> int:
@@ -197,6 +199,28 @@ class Samples:
             first, last = (sample.ids(each, every).astype(np.uint32) for each in ("first", "last"))
             found = sample.closed[kind] = self._degrees.links(first, last, kind)
         return found
+
+    def joined_again(self, sample: Sample, one: Incidence, other: Incidence, apart: bool) -> float | None:
+        """Return what ``CatalogView.joined_again`` does, of some pairs; it is kept with the sample."""
+        key = one, other, apart
+        if sample.size and key not in sample.again:
+            sample.again[key] = self._joined_again(sample, one, other, apart)
+        return sample.again.get(key)
+
+    def _joined_again(self, sample: Sample, one: Incidence, other: Incidence, apart: bool) -> float:
+        some = np.zeros(sample.size, np.bool_)
+        some[:: max(1, sample.size // _AGAIN)] = True
+        first, middle, last = (sample.ids(each, some).astype(np.uint32) for each in ("first", "middle", "last"))
+        lists = NodeLists(self._store, self._degrees.stored(one), first)
+        total = int(lists.degrees.sum())
+        drawn = min(total, _AGAIN_ENTRIES)
+        at, far, _ = lists.spread((np.arange(drawn) * (total / max(drawn, 1))).astype(np.int64))
+        fits = self._labelled(far, one.labels)
+        if apart:
+            fits &= far != middle[at]
+        at, far = at[fits], far[fits].astype(np.uint32)
+        back = Incidence(other.types, other.into, other.out, None)
+        return float(self._degrees.links(far, last[at], back).sum()) * total / max(drawn, 1) / len(first)
 
     def _wedges(self, labels: Labels, one: Incidence, other: Incidence, apart: str, most: int) -> Sample:
         store = self._store

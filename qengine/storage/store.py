@@ -314,6 +314,10 @@ class GraphStore:
         """Return how many relationships of a kind lead from the first node of pairs of them that meet to the last."""
         return self.statistics.samples.closing(sample, kind)
 
+    def joined_again(self, sample: Any, one: Incidence, other: Incidence, *, apart: bool) -> float | None:
+        """Return how many further pairs of relationships join the first and the last node of pairs that meet."""
+        return self.statistics.samples.joined_again(sample, one, other, apart)
+
     @property
     def node_numbers(self) -> Numbers:
         """The nodes' numbers."""

@@ -61,9 +61,9 @@ class WrittenCatalog:
     def edges_by_label_sets(self, type: str) -> Any:
         """Return as many relationships between any two labels."""
         labels, count = len(self.labels), sum(info.count for info in self.types if type == info.name)
-        return np.array([(one, other, count // labels**2) for one in range(labels) for other in range(labels)]).reshape(
-            -1, 3
-        )
+        return np.array(
+            [(one, other, max(count // labels**2, 1)) for one in range(labels) for other in range(labels)]
+        ).reshape(-1, 3)
 
     def acyclic(self, type: str) -> bool:
         """Return False: any type may lead back to where a path began."""
@@ -116,6 +116,10 @@ class WrittenCatalog:
         return None
 
     def closing(self, sample: Any, kind: Incidence) -> None:
+        """Return None: there are no relationships."""
+        return None
+
+    def joined_again(self, sample: Any, one: Incidence, other: Incidence, *, apart: bool) -> None:
         """Return None: there are no relationships."""
         return None
 

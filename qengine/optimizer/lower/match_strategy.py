@@ -20,6 +20,7 @@ from qengine.optimizer.lower.demand import Duplicates
 from qengine.optimizer.lower.match_state import MatchState
 from qengine.optimizer.matching import Matching, MatchingOrder, matching_order, order_on_gpu
 from qengine.optimizer.pattern_edges import PatternEdge, edge_of_types
+from qengine.optimizer.possible_labels import is_impossible
 from qengine.optimizer.search_levels import SearchSpec, as_filter, build_levels
 from qengine.optimizer.target import is_for_gpu
 from qengine.plan.count_shapes import Component, View
@@ -128,6 +129,8 @@ class MatchStrategies(MatchState):
         nodes = with_likely_labels(self.nodes, matching.edges, matching.bound, self.root, self.catalog)
         cardinality = cardinality_of(self.catalog, nodes)
         order = matching_order(matching, cardinality)
+        if is_impossible(nodes, matching.edges, self.catalog):
+            order = replace(order, rows=0.0)  # in an order as good as any: relationships may come
         if request.existence:
             order = first_match(matching, order, cardinality)
         enumerated = enumerated_instead(matching, order, cardinality) if request.existence else None

@@ -18,9 +18,9 @@ from pathlib import Path
 from qengine import Graph, Unsupported
 from qengine.estimate import Estimate
 from qengine.estimates import plan_counted
-from qengine.optimizer.intervals import expected_count
 from qengine.qerror import q_error
 from tests.bench.conditions.families import families_graph, of_families
+from tests.bench.conditions.forms import FORMS, of_forms
 from tests.bench.conditions.graphs import GROUNDS
 from tests.bench.conditions.patterns import Drawn, drawn
 
@@ -30,7 +30,8 @@ _BUDGETS = (5.0, 20.0)  # milliseconds
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.conditions", description=main.__doc__)
-    parser.add_argument("graphs", nargs="*", default=[*GROUNDS, "families"], help=", ".join((*GROUNDS, "families")))
+    every = [*GROUNDS, "families", *FORMS]
+    parser.add_argument("graphs", nargs="*", default=every, help=", ".join(every))
     parser.add_argument("--each", type=int, default=100, help="patterns of a graph (default: 100)")
     parser.add_argument(
         "--seed", type=int, default=1, help="of the patterns, and of the graph of families (default: 1)"
@@ -45,6 +46,9 @@ def main() -> None:
         if name == "families":
             graph = families_graph(options.seed)
             draw = partial(of_families, graph, options.each, options.seed)
+        elif name in FORMS:
+            graph = FORMS[name]()
+            draw = partial(of_forms, graph, options.each, options.seed)
         else:
             ground = GROUNDS[name]()
             graph, draw = ground.graph, partial(drawn, ground, options.each, options.seed)
@@ -61,7 +65,7 @@ def _planner(graph: Graph, cases: Sequence[Drawn], worst: int) -> None:
     for case in cases:
         begin = time.process_time()
         counted = plan_counted(store, case.text)
-        expected, *_ = expected_count(counted.physical.root, store, 0.95)
+        expected = counted.ending.rows(counted.expectation(store, 0.95).value)
         times.append(time.process_time() - begin)
         errors.append((q_error(case.truth, expected), expected, case))
     _told("planner", [error for error, *_ in errors])
