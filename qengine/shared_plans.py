@@ -22,12 +22,12 @@ nothing, nor do texts of very many tokens.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from functools import cache, partial
 from typing import Any, TypeAlias
 
 from qengine._cached import cached_property
-from qengine._frozen import frozen, record
+from qengine._frozen import frozen, record, replace
 from qengine._lru import LruCache
 from qengine.binder.lifting import lifted_literals
 from qengine.catalog.view import CatalogView

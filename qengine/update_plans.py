@@ -7,9 +7,9 @@ has other plans from then on.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from qengine._deadline import check_planning
+from qengine._frozen import replace
 from qengine._lru import LruCache
 from qengine.catalog.procedures import Procedures
 from qengine.catalog.rules import NO_RULES

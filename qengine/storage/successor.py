@@ -8,7 +8,7 @@ of which nothing else is said.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from operator import eq, is_
 from typing import Any, TypeAlias
 from weakref import ref
@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from qengine._cached import cached_property
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine.catalog.rules import Rules
 from qengine.errors import InternalError, StorageError
 from qengine.plan.pattern import Direction

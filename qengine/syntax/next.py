@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from qengine._frozen import replace
 from qengine.errors import Span
 from qengine.syntax import ast
 from qengine.syntax.build_expressions import between, span_of
@@ -60,7 +60,7 @@ def _rows_of(before: ast.Query | ast.UnionQuery, word: Token, fail: Callable[...
             _returned(query, word, fail)
         return [ast.CallClause(ast.Statement(before, span=before.span), (), True, span=before.span)]
     returned = _returned(before, word, fail)
-    projection = dataclasses.replace(returned.projection, items=tuple(map(_named, returned.projection.items)))
+    projection = replace(returned.projection, items=tuple(map(_named, returned.projection.items)))
     return [*before.clauses[:-1], ast.WithClause(projection, None, "NEXT", span=returned.span)]
 
 
@@ -74,7 +74,7 @@ def _returned(query: ast.Query, word: Token, fail: Callable[..., Exception]) -> 
 def _named(item: ast.ReturnItem) -> ast.ReturnItem:
     if item.alias is not None or isinstance(item.expression, ast.Variable):
         return item
-    return dataclasses.replace(item, alias=item.text)
+    return replace(item, alias=item.text)
 
 
 def _yielded(items: Sequence[Any] | None, word: Token) -> list[ast.Clause]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from qengine._frozen import replace
 from qengine._text import half_pair
 from qengine.errors import QuerySyntaxError, Span
 from qengine.syntax import ast
@@ -90,7 +90,7 @@ def _statement(tokens: Tokens, hints: list[Token]) -> ast.Statement:
         statement.span.end,
         *(end for hint in hints for end in (hint.start_pos, hint.end_pos)),
     ]
-    return dataclasses.replace(statement, hints=tuple(map(_hint, hints)), span=Span(min(ends), max(ends)))
+    return replace(statement, hints=tuple(map(_hint, hints)), span=Span(min(ends), max(ends)))
 
 
 def _hint(token: Token) -> ast.Hint:

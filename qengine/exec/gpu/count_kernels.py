@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qengine import _native
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine.exec.gpu.count_policy import (
     CLIQUE_LIMITS,
     TILES_AT_ONCE,

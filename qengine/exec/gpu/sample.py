@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine.exec.common.match_plan import LevelKind
 from qengine.exec.gpu.arrays import working
 from qengine.exec.gpu.families import ESTIMATORS

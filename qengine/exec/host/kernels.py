@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from itertools import chain
 
 import numpy as np
 
 from qengine import _native
+from qengine._frozen import replace
 from qengine.errors import InternalError
 from qengine.exec.common.relations import MATRIX, NUMBERS, Lists, SparseMatrix, numbers, stored
 from qengine.exec.host.cached_vectors import cached_vector, product_sums
