@@ -88,7 +88,7 @@ def any_of(catalog: CatalogView, sets: Any) -> LabelExpr | None:
             if (of & left).any():
                 parts.append(each)
                 left &= ~of
-        parts += [exactly(catalog, place) for place in left.nonzero()[0].tolist()]
+        parts += filter(None, (exactly(catalog, place) for place in left.nonzero()[0].tolist()))
         found = known.expressions[key] = parts[0] if len(parts) == 1 else LabelOr(tuple(parts))
     return found
 
@@ -125,6 +125,6 @@ def _of(catalog: CatalogView) -> _LabelSets:
     return known
 
 
-def _make_room(cached: dict[LabelExpr, Any]) -> None:
+def _make_room(cached: dict[Any, Any]) -> None:
     if len(cached) >= _MOST_CACHED:
         cached.clear()

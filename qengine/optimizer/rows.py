@@ -120,7 +120,7 @@ class Estimate:
                 if isinstance(operator, Attach):
                     return outer
                 known = self._from_given(operator.inner, operator.input)
-                if known is None:
+                if known is None or not isinstance(operator.inner, Search):
                     return max(outer, inner)
                 asked = self.found[id(operator.inner.input)]  # rows that conditions on them alone leave
                 return inner + max(outer - asked * known[1], 0.0)
