@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -307,7 +307,7 @@ def _by_value(expr: Expr, elements: Elements, runtime: Runtime) -> tuple[Column,
     return found.expanded() if isinstance(found, ConstantColumn) else found, _combined(every, runtime)
 
 
-def _is_day_field(expr: Expr) -> bool:
+def _is_day_field(expr: Expr) -> TypeGuard[Property]:
     """Tell whether an expression is a field, such as ``year``, of the day of what a property holds."""
     if not isinstance(expr, Property) or not isinstance(expr.subject, Property) or not temporal.is_day_field(expr.key):
         return False
