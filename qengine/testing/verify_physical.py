@@ -251,7 +251,7 @@ def _entries(operator: physical.AggregateEntries, given: Columns) -> Columns:
 
 def _by_classes(operator: physical.AggregateByClasses, given: Columns) -> Columns:
     """Check that what is read is of two nodes, that the program counts by one, and has values of the other."""
-    assert folded_variables(operator.input) == {operator.node, operator.by}, "something else is read"
+    assert folded_variables(operator.input) == frozenset((operator.node, operator.by)), "something else is read"
     program = operator.program
     _eliminate(program, ())
     assert program.emit == (operator.by,), f"{program.emit} are counted by, not {operator.by}"

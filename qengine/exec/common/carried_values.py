@@ -36,7 +36,7 @@ def carried_by_value(
     if found is None:
         return None
     codes, values = found
-    if not (len(candidates) and len(values)) or keys.is_null().all():
+    if keys is None or not (len(candidates) and len(values)) or keys.is_null().all():
         return np.full(bearers.end - bearers.begin, _NONE, np.int64)
     if not (isinstance(keys, ArrowColumn) and isinstance(values, ArrowColumn) and _are_alike(keys, values)):
         return None

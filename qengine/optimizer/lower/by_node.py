@@ -75,8 +75,8 @@ def by_node(aggregate: Aggregate, calls: Sequence[AggregateCall], rows: Lower, c
     hinted = graph.hints.eliminates
     lowered = lower(_unhinted(aggregate, match) if hinted else aggregate)
     by_end = partial(_counted_by_one, catalog=catalog)
-    if (valued := valued_entries(aggregate, lowered, calls, rows, by_end, catalog)) is not None:
-        return valued
+    if (with_carried := valued_entries(aggregate, lowered, calls, rows, by_end, catalog)) is not None:
+        return with_carried
     budget = inf if hinted else cost_of_rows(lowered.input, catalog)
     otherwise: Operator = lowered
     found = _nodes([expr for _, expr in aggregate.keys], calls, {node.name for node in graph.nodes})

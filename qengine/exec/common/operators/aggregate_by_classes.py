@@ -12,12 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from qengine._frozen import replace
+from qengine.errors import OutOfMemory
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.columns import IntArray
 from qengine.exec.common.element_columns import Elements, coded, elements_of
 from qengine.exec.common.operators.aggregation import Aggregation, counted_call
-from qengine.exec.common.operators.folded import Folded
+from qengine.exec.common.operators.folded import Folded, FoldedGroups
 from qengine.exec.common.operators.stage import ROW, Build, Stage
+from qengine.exec.memory import Holding
 from qengine.plan import physical
 from qengine.plan.expr import Expr
 from qengine.plan.folding import ignores_repeats
@@ -52,21 +54,34 @@ def aggregate_by_classes_stage(operator: physical.AggregateByClasses, build: Bui
             yield from grouping.run(iter(()), outer)
             return
         with runtime.memory.holding("AggregateByClasses") as holding:
-            holding.add(_VERTEX_BYTES * runtime.store.vertex_count)
-            classes = _Classes(operator, elements, build)
-            folded = Folded(operator.input, elements, runtime, runtime.store.vertex_count, _MOST_BITS)
             try:
-                if classes.found and folded.open(holding) and classes.fold(folded):
-                    groups = folded.groups()
-                    yield from grouping.of_groups(groups) if groups.length else grouping.run(iter(()), outer)
-                    return
-            finally:
-                folded.close()
+                groups = _groups(operator, elements, build, holding)
+            except OutOfMemory:
+                if runtime.memory.limit is None:
+                    raise
+                groups = None
+            if groups is not None:
+                yield from grouping.of_groups(groups) if groups.length else grouping.run(iter(()), outer)
+                return
             holding.set(0)
-        runtime.context.note(operator, "rows are made: values are of too many classes, or can't be folded")
+        runtime.context.note(operator, "rows are made: classes are many, or groups don't fit or can't be folded")
         yield from rows(outer)
 
     return run
+
+
+def _groups(
+    operator: physical.AggregateByClasses, elements: dict[str, Elements], build: Build, holding: Holding
+) -> FoldedGroups | None:
+    """Return the groups; None where classes are many, or values can't be folded."""
+    runtime = build.runtime
+    holding.add(_VERTEX_BYTES * runtime.store.vertex_count)
+    classes = _Classes(operator, elements, build)
+    folded = Folded(operator.input, elements, runtime, runtime.store.vertex_count, _MOST_BITS)
+    try:
+        return folded.groups() if classes.found and folded.open(holding) and classes.fold(folded) else None
+    finally:
+        folded.close()
 
 
 class _Classes:

@@ -341,8 +341,10 @@ class _Entries:
         """Return what vertices carry, by the names of that; None where one has several."""
         found: dict[str, Borne] = {}
         for each in self._operator.carried:
-            by_value = isinstance(each, physical.CarriedByValue)
-            ids = self._by_value(each) if by_value else self._by_relationship(each)
+            if isinstance(each, physical.CarriedByValue):
+                ids = self._by_value(each)
+            else:
+                ids = self._by_relationship(each)
             if ids is None:
                 return None
             holding.add(ids.nbytes)
