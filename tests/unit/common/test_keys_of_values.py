@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 
 from qengine import ExecutionError, Graph, QengineError
 from qengine.exec.common import element_columns
+from qengine.exec.common.columns import ArrowColumn, Column
 from qengine.exec.common.expressions import temporal
 from qengine.testing.compare import agree
 
@@ -43,7 +45,7 @@ _KEYS = (
 
 @pytest.fixture(scope="module")
 def graph() -> Graph:
-    properties = [
+    properties: list[dict[str, Any]] = [
         {"i": k % 6, "s": [None, "a", "b", "A"][k % 4], "b": [True, False, None][k % 3], "m": [1, 2.0][k % 2], "f": 0.5}
         for k in range(40)
     ]
@@ -80,7 +82,12 @@ def test_fields_of_days_are_found_once_a_day(monkeypatch: pytest.MonkeyPatch) ->
     graph = Graph.from_records(nodes, [])
     asked = []
     real = temporal.field_of
-    monkeypatch.setattr(temporal, "field_of", lambda column, name: asked.append(len(column)) or real(column, name))
+
+    def noted(column: ArrowColumn, name: str) -> Column | None:
+        asked.append(len(column))
+        return real(column, name)
+
+    monkeypatch.setattr(temporal, "field_of", noted)
     query = "MATCH (n:N) RETURN n.at.year AS y, n.at.day AS d, count(*) AS n, max(n.at.month) AS m ORDER BY y, d"
     assert [row[:3] for row in graph.query(query).fetchall()][1:3] == [(2011, 31, 1440), (2012, 1, 1440)]
     assert max(asked) < 10
