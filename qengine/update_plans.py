@@ -200,7 +200,7 @@ def _with_plans(operator: Operator, catalog: CatalogView) -> Operator:
         return optimizer.plan(LogicalPlan(operator, columns_of(operator)), catalog).root if begins_alone else operator
     if isinstance(operator, Union):
         return replace(operator, inputs=tuple(_with_plans(each, catalog) for each in operator.inputs))
-    return replace(operator, input=_with_plans(operator.input, catalog))  # type: ignore[attr-defined,call-arg]
+    return replace(operator, input=_with_plans(operator.input, catalog))  # type: ignore[attr-defined]
 
 
 def profiled_root(operator: Operator, shown: Mapping[int, PhysicalPlan], profile: dict[int, OperatorStats]) -> Operator:
@@ -215,7 +215,7 @@ def profiled_root(operator: Operator, shown: Mapping[int, PhysicalPlan], profile
             operator, inputs=tuple(profiled_root(each, shown, profile) for each in operator.inputs)
         )
     elif hasattr(operator, "input"):
-        made = replace(operator, input=profiled_root(operator.input, shown, profile))  # type: ignore[call-arg]
+        made = replace(operator, input=profiled_root(operator.input, shown, profile))
     else:
         made = operator
     if id(operator) in profile:

@@ -215,7 +215,7 @@ class Samples:
         total = int(lists.degrees.sum())
         drawn = min(total, _AGAIN_ENTRIES)
         at, far, _ = lists.spread((np.arange(drawn) * (total / max(drawn, 1))).astype(np.int64))
-        fits = self._labelled(far, one.labels)
+        fits = have_labels(self._store, far, one.labels)
         if apart:
             fits &= far != middle[at]
         at, far = at[fits], far[fits].astype(np.uint32)

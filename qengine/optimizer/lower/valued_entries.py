@@ -75,7 +75,7 @@ def valued_entries(
 
 def _without_carried(graph: QueryGraph, catalog: CatalogView) -> tuple[QueryGraph, tuple[CarriedByValue, ...]]:
     """Return a pattern without the nodes that others carry by a value, and these."""
-    bound = any(node.bound for node in graph.nodes) or any(edge.bound for edge in graph.relationships)
+    bound = any(node.bound for node in graph.nodes) or any(each.bound for each in graph.relationships)
     if bound or graph.paths or graph.hints != NO_HINTS or graph.mode is MatchMode.DIFFERENT_NODES:
         return graph, ()
     if any(map(condition_can_fail, graph.predicates)):
