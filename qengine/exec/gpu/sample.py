@@ -47,8 +47,7 @@ K4 within half of R-MAT 26's bytes, 5.4 GB: 337 ms without (of another day) and 
 
 _FAR_BLOCKS = 1
 """On a multiprocessor, of walks that refine lists that lie in the host's memory in part: a walk reads them several
-times, and what fewer walks read is found in the L1 cache. K4 of R-MAT 24 as above, by windows: 177 ms with 24 warps,
-131 with 8, and these of code with more registers that takes 52 ms, not 28, on the whole device.
+times, and what fewer walks read is found in the L1 cache. K4 of R-MAT 24 as above: 157 ms with 24 warps, 138 with 8.
 """
 
 _HEAVY_SHARE = 64
