@@ -426,8 +426,9 @@ class Statistics:
         return pairs + self._together.nbytes + self.samples.nbytes
 
     def known_pairs(self) -> list[tuple[tuple[int, Direction], GroupPairs]]:
-        """Return what is counted by now between label groups: by type and direction."""
-        return list(self._pairs.items())
+        """Return what is counted by now between label groups, from both ends: by type and direction."""
+        known = dict(self._pairs)
+        return [(key, known[key]) for key in known if all((key[0], way) in known for way in self._directions(key[0]))]
 
     def known_wedges(self) -> list[tuple[str, WedgeSummary]]:
         """Return what is sampled by now of types' wedges."""

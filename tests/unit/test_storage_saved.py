@@ -147,6 +147,15 @@ def test_statistics_come_back(tmp_path):
         assert dict(getattr(opened.statistics, known)()) == dict(getattr(first.statistics, known)()) != {}
 
 
+def test_what_is_counted_from_one_end_alone_is_not_saved(tmp_path):
+    first = graph()
+    type = first.types[0].name
+    counted = first.statistics.edges_by_label_sets(type)
+    save(first, tmp_path)
+    opened = open_saved(tmp_path)
+    assert np.array_equal(opened.statistics.edges_by_label_sets(type), counted)
+
+
 def test_what_is_known_of_kinds_of_relationships_comes_back(tmp_path):
     first = graph(nodes=200)
     before = first.nbytes
