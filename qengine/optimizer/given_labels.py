@@ -15,6 +15,7 @@ from qengine._frozen import replace
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.label_ways import LabelWays, label_ways
 from qengine.optimizer.labels import any_of, matching_types, sets_of
+from qengine.optimizer.memory import memory
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.possible_labels import possible_sets
 from qengine.plan.expr import Variable
@@ -47,6 +48,14 @@ def with_likely_labels(
 
 def labels_given(rows: Operator | None, name: str, catalog: CatalogView) -> LabelExpr | None:
     """Return the labels that a plan asks of a node in one of its columns; None where that can't be told."""
+    known, key = memory("given labels"), (id(rows), name)
+    if key not in known:
+        known[key] = rows, _labels_given(rows, name, catalog)
+    found: LabelExpr | None = known[key][1]
+    return found
+
+
+def _labels_given(rows: Operator | None, name: str, catalog: CatalogView) -> LabelExpr | None:
     while rows is not None:
         match rows:
             case Project(items=items) | Aggregate(keys=items):
