@@ -464,7 +464,7 @@ class Another:
     taken: tuple[tuple[str, Expr], ...] = ()
 
 
-@node("input", "core", "counts", "values", "others", "made")
+@node("input", "core", "counts", "values", "carried", "others", "made")
 class AggregateEntries(Operator):
     """Emits what ``input``, an ``Aggregate`` of one vertex or of one relationship and its ends, does; makes no rows.
 

@@ -118,8 +118,8 @@ def test_values_of_properties_are_lifted_from_updates_too() -> None:
     """
     (updating,) = parse(text)
     (reading,) = parse("MATCH (n {x: 1}) CALL (n) { MATCH (n)-->(m {y: 2}) RETURN m.x + 3 AS x } RETURN x")
-    assert [each.value for each in lifted_literals(updating)] == list(range(1, 11))  # type: ignore[attr-defined]
-    assert [each.value for each in lifted_literals(reading)] == [1, 2]  # type: ignore[attr-defined]
+    assert [each.literal.value for each in lifted_literals(updating)] == list(range(1, 11))  # type: ignore[attr-defined]
+    assert [each.literal.value for each in lifted_literals(reading)] == [1, 2]  # type: ignore[attr-defined]
 
 
 def test_what_was_written_gives_no_notice() -> None:
