@@ -211,7 +211,7 @@ class Statistics:
             return np.array([[0, 0, self.edges(None, type, None).edges]])
         counts = self._counts(index, self._directions(index)[0])
         places = {labels: place for place, (labels, _) in enumerate(self._store.label_sets)}
-        of_groups = np.array([places[group.labels] for group in self._store.groups])
+        of_groups = np.array([places[group.labels] for group in self._store.groups], np.int64)
         return np.column_stack((of_groups[counts.groups], counts.numbers[:, 0]))
 
     def degrees(self, label: str | None, type: str, direction: Direction = Direction.OUT) -> DegreeSummary:
