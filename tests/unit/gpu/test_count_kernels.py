@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -20,6 +22,7 @@ from qengine.exec.gpu.count_policy import (
     star_launch,
     wedge_launches,
 )
+from qengine.exec.gpu.families import FAMILIES
 from qengine.exec.gpu.properties import DeviceProperties
 from tests.devices import DEVICES, H200
 from tests.layouts import device_layouts, layouts
@@ -104,3 +107,13 @@ def test_vector_loads_find_aligned_matrices() -> None:
         small = 4 * (launch.macros["QE_SMALL"] * 8) + 2 * launch.macros["QE_SMALL"]
         marks = 6 * (hub_words(650_000) + launch.values["table"])
         assert np.all(np.array([small, marks, 4 * launch.values["capacity"] * launch.macros["QE_STRIDE"]]) % 8 == 0)
+
+
+def test_roots_of_other_sizes_need_no_other_kernels() -> None:
+    """A variant is compiled once for many graphs; those of up to 3,328 members are compiled beforehand."""
+    known = [dict(each) for each in FAMILIES["count_cliques"]]
+    for device, depth, k in product(DEVICES, (3, 4, 5), range(len(CLIQUE_LIMITS))):
+        least = (0, *CLIQUE_LIMITS)[k] + 1
+        for largest in range(least, min(3_328, CLIQUE_LIMITS[k]) + 1, 5):
+            launch = clique_launch(device, k, 650_000, largest, depth, triangular=True)
+            assert launch is None or launch.macros in known, (device.name, depth, k, largest)
