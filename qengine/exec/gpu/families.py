@@ -59,6 +59,9 @@ _SAMPLED_TRIANGLES: Mapping[str, int | str] = {
 ESTIMATORS: Mapping[str, str] = {"wanderjoin": "qe::WanderJoin", "alley": "qe::Alley", "guided": "qe::Guided"}
 """The samplers' structs by the names of methods."""
 
+SAMPLED_LEVELS = (16, 64)
+"""The most levels of each variant of the samplers for any plan."""
+
 FAMILIES: Mapping[str, tuple[Mapping[str, int | str], ...]] = {
     **_counting(),
     "candidate_graph": ({},),
@@ -90,7 +93,9 @@ FAMILIES: Mapping[str, tuple[Mapping[str, int | str], ...]] = {
     "pcsr_build": ({},),
     "reach": ({},),
     "row_numbers": ({},),
-    "sample": tuple({"QE_LEVELS": 16, "QE_ESTIMATOR": each} for each in ESTIMATORS.values()),
+    "sample": tuple(
+        {"QE_LEVELS": levels, "QE_ESTIMATOR": each} for levels in SAMPLED_LEVELS for each in ESTIMATORS.values()
+    ),
     "sample_order": ({},),
     "sampled_neighbours": ({},),
     "sample_packed": tuple({**_SAMPLED_TRIANGLES, "QE_ESTIMATOR": each} for each in ESTIMATORS.values()),
