@@ -35,6 +35,12 @@ def asset(*parts: str) -> Path:
     return path
 
 
+def ready_folder() -> Path:
+    """Return where binaries for GPUs are that were made beforehand (``qengine.exec.gpu.ready``), if there are any."""
+    root = checkout()
+    return root / "build" / "ready" if root else _PACKAGE / "_data" / "ready"
+
+
 def source_hash() -> str | None:
     """Return the SHA-256 that CMake embeds in the library for this checkout's kernels, None in a wheel."""
     root = checkout()

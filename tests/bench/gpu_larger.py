@@ -13,6 +13,7 @@ import argparse
 import sys
 import time
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,7 @@ def main() -> int:
     parser.add_argument("--queries")
     parser.add_argument("--labelled", action="store_true")
     parser.add_argument("--whole", default="1", help="0: the answers within the first share are those to compare with")
+    parser.add_argument("--saved", help="a folder: the graph is saved there, and queries are of what is opened again")
     parser.add_argument("--shares", default=",".join(map(str, SHARES)))
     options = parser.parse_args()
     right = True
@@ -62,6 +64,8 @@ def main() -> int:
     shares = [*([None] if options.whole == "1" else []), *map(float, options.shares.split(","))]
     for scale in map(int, options.scales.split(",")):
         graph = load(scale, labelled=options.labelled)
+        if options.saved:
+            graph = saved_and_opened(graph, Path(options.saved) / str(scale))
         whole = graph_bytes(graph)
         for name in names:
             expected: Any = None
@@ -84,14 +88,8 @@ def main() -> int:
 
 def load(scale: int, *, labelled: bool = False) -> Graph:
     """Return an R-MAT graph, generated on the device; ``labelled``: with four labels."""
-    csr = gpu_graphs.rmat(scale, 16, 42)
-    n = csr.n
-    neighbours = csr.neighbours.get()
-    rows = np.repeat(np.arange(csr.n, dtype=np.uint32), np.diff(csr.offsets.get()).astype(np.int64))
-    del csr
-    cupy().get_default_memory_pool().free_all_blocks()
-    once = rows < neighbours
-    rows, neighbours = rows[once].astype(np.int64), neighbours[once].astype(np.int64)
+    n = 1 << scale
+    rows, neighbours = gpu_graphs.rmat_edges(scale, 16, 42)
     made = time.perf_counter()
     if labelled:
         nodes = [(f"L{k}", pa.table({"id": np.arange(k, n, 4)})) for k in range(4)]
@@ -101,6 +99,19 @@ def load(scale: int, *, labelled: bool = False) -> Graph:
     seconds = time.perf_counter() - made
     print(f"R-MAT {scale}: {len(rows):,} edges, loaded in {seconds:.1f} s", file=sys.stderr, flush=True)
     return graph
+
+
+def saved_and_opened(graph: Graph, folder: Path) -> Graph:
+    """Return the graph as it is opened from where it is saved now; say how long that takes."""
+    began = time.perf_counter()
+    graph.save(folder)
+    saved = time.perf_counter()
+    graph.close()
+    opened = Graph.open(folder, verify="never")
+    seconds = f"saved in {saved - began:.1f} s, opened in {time.perf_counter() - saved:.2f} s"
+    n_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    print(f"{n_bytes / 1e9:.1f} GB {seconds}", file=sys.stderr, flush=True)
+    return opened
 
 
 def graph_bytes(graph: Graph) -> int:

@@ -23,6 +23,7 @@ from qengine import __version__
 pytestmark = pytest.mark.slow
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+READY = "ready/sm90.bin"
 SHIPPED_TEXTS = ("grammar", "catalog", "kernels/include", "kernels/cuda")
 
 
@@ -53,8 +54,10 @@ def test_nothing_lies_at_the_top_by_mistake(tracked: list[str]) -> None:
 
 @pytest.fixture(scope="module")
 def source(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the project's files."""
+    """A copy of the project's files, with binaries for a GPU as ``qengine warmup --package`` makes them."""
     source = tmp_path_factory.mktemp("source")
+    (source / "build" / READY).parent.mkdir(parents=True)
+    (source / "build" / READY).write_bytes(b"binaries")
     for name in tracked:
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(CHECKOUT / name, source / name)
@@ -95,7 +98,7 @@ def test_one_tree_is_built_twice_at_the_same_time(source: Path, tmp_path: Path) 
         list(pool.map(lambda target: run(*pip, "--wheel-dir", target, source, cwd=tmp_path), targets))
     one, other = ([each.read_bytes() for each in target.glob("*.whl")] for target in targets)
     assert len(one) == 1 and one == other, "built again, a wheel has the same bytes"
-    assert not (source / "build").exists()
+    assert [path.name for path in (source / "build").iterdir()] == ["ready"]
 
 
 def test_the_sdist_holds_every_file(distributions: Path, tracked: list[str]) -> None:
@@ -115,8 +118,9 @@ def test_the_wheel_installs_nothing_beside_the_package(wheel: Path) -> None:
     assert tops == {"qengine", f"qengine_graph-{__version__}.dist-info"}
 
 
-def test_the_wheel_holds_the_package_and_its_texts(wheel: Path, tracked: list[str]) -> None:
-    expected = {name: CHECKOUT / name for name in tracked if name.startswith("qengine/")}
+def test_the_wheel_holds_the_package_and_its_texts(wheel: Path, tracked: list[str], source: Path) -> None:
+    expected = {f"qengine/_data/{READY}": source / "build" / READY}
+    expected |= {name: CHECKOUT / name for name in tracked if name.startswith("qengine/")}
     for name in tracked:
         if name.startswith(tuple(f"{folder}/" for folder in SHIPPED_TEXTS)):
             expected[f"qengine/_data/{name}"] = CHECKOUT / name

@@ -1,4 +1,4 @@
-"""Compiles families of kernels, and keeps what was compiled on disk.
+"""Compiles families of kernels, and keeps what was compiled on disk; what came with the package isn't compiled.
 
 The name of a file says all that a binary depends on: the sources, options, architecture and compiler. It begins with a
 checksum of its name and content: what is damaged, or was kept under another name, is compiled anew.
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from qengine import _assets, _cache
-from qengine.exec.gpu import nvrtc
+from qengine.exec.gpu import nvrtc, ready
 
 _THREADS = 4
 _CHECK_SECONDS = 0.005
@@ -59,7 +59,7 @@ def _compiler() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(_THREADS, "qengine-nvrtc")
 
 
-_OPTIONS = ("--std=c++17", "-lineinfo", "--device-as-default-execution-space", "-diag-suppress=177")
+_OPTIONS = ("--std=c++17", "--device-as-default-execution-space", "-diag-suppress=177")
 """177: a function that one family doesn't use."""
 
 
@@ -102,7 +102,12 @@ def compile_family(
 
 
 def compiled(family: str, architecture: int, macros: Mapping[str, int | str] | None = None, preface: str = "") -> bytes:
-    """Return the binary of a family, compiled now or by an earlier process. Parameters and errors as above."""
+    """Return the binary of a family: the package's, or one that an earlier process or this one has compiled.
+
+    Parameters and errors as above.
+    """
+    if not preface and (found := ready.binary(architecture, ready.variant_name(family, macros or {}), made_of())):
+        return found
     file = _cached_file(family, architecture, macros or {}, preface)
     checksum, _, binary = ((_cache.read(file) if file else None) or b"").partition(b"\n")
     if file and checksum and checksum == _checksum(file, binary):
@@ -117,8 +122,15 @@ def is_compiled(
     family: str, architecture: int, macros: Mapping[str, int | str] | None = None, preface: str = ""
 ) -> bool:
     """Tell whether ``compiled`` has nothing to compile, unless what is kept is damaged."""
+    if not preface and ready.is_ready(architecture, ready.variant_name(family, macros or {}), made_of()):
+        return True
     file = _cached_file(family, architecture, macros or {}, preface)
     return file is not None and _cache.has(file)
+
+
+def made_of() -> tuple[str, int]:
+    """Return what binaries that come with the package must be made of: a driver runs those of its own major version."""
+    return _sources_digest(), nvrtc.version()[0]
 
 
 def _cached_file(family: str, architecture: int, macros: Mapping[str, int | str], preface: str) -> Path | None:

@@ -28,6 +28,17 @@ _LIGHT_TABLE, _MIDDLE_TABLE = 1024, 8192
 CLIQUE_LIMITS = (64, 256, 768, 65535)
 """Classes of roots, by the size of the slice that is marked."""
 
+_STRIDES = tuple(8 * odd for odd in (1, 3, 5, 7, 9, 11, 13, 17, 21, 27, 33, 41, 51, 63, 79, 99, 123, 153, 191, 257))
+"""Words of a bit matrix's row: odd multiples of 8, so that rows start in different banks; few, so that few variants are
+compiled.
+"""
+
+_SMALL_MATRICES = (64, 128, 256, 768)
+"""Members of matrices that one warp restricts, as many as there are variants; larger ones have whole rows."""
+
+_WARP_MATRICES = (64, 128, 192, 192)
+"""Of chains of four in each class: larger ones are restricted by all warps."""
+
 
 def edge_limits(span: int) -> tuple[int, int, int]:
     """Return the classes of ``count_edges``'s roots, as ``CLIQUE_LIMITS``; ``span``: ids of the marked view's range."""
@@ -97,12 +108,11 @@ def clique_launch(
     ``largest``: the most members of any root. ``memory``: the device's bytes that matrices may take.
     """
     words = hub_words(span)
-    threads, small = ((256, 64), (256, 128), (512, 192), (512, 192))[size_class]
+    threads = (256, 256, 512, 512)[size_class]
     most = min(largest, CLIQUE_LIMITS[size_class])
     capacity = -(-most // 16) * 16
-    stride = _stride(capacity)
-    small = capacity if depth > 4 else min(small, capacity)
-    macros = {"QE_DEPTH": depth, "QE_STRIDE": stride, "QE_TRIANGULAR": int(triangular), "QE_SMALL": small}
+    macros = clique_macros(size_class, capacity, depth, triangular)
+    stride, small = macros["QE_STRIDE"], macros["QE_SMALL"]
     table = 32 if span <= 32 * words else 1 << (2 * most - 1).bit_length()
     marks = 6 * (words + table)
     small_bytes = max(0, depth - 3) * (4 * _stride(small) * small + 2 * small)
@@ -124,6 +134,16 @@ def clique_launch(
     return _with_scratch(device, launch, matrix + scratch, memory)
 
 
+def clique_macros(size_class: int, capacity: int, depth: int, triangular: bool) -> dict[str, int]:
+    """Return what ``count_cliques`` is compiled with for a class of roots of at most ``capacity`` members."""
+    stride = _stride(capacity)
+    if depth <= 4:
+        small = _WARP_MATRICES[size_class if depth == 4 else 0]  # chains of three restrict none
+    else:
+        small = next((each for each in _SMALL_MATRICES if each >= capacity), 32 * stride)
+    return {"QE_DEPTH": depth, "QE_STRIDE": stride, "QE_TRIANGULAR": int(triangular), "QE_SMALL": small}
+
+
 def _with_scratch(device: DeviceProperties, launch: Launch, each: int, memory: int = _MOST_SCRATCH) -> Launch | None:
     """Return a launch of as many blocks as may have so many bytes of global memory each, None where not one may."""
     most = min(_MOST_SCRATCH, memory, device.memory_bytes // _SCRATCH_SHARE) // each
@@ -131,8 +151,8 @@ def _with_scratch(device: DeviceProperties, launch: Launch, each: int, memory: i
 
 
 def _stride(members: int) -> int:
-    """Return the words of a bit matrix's row: an odd multiple of 8, so that rows start in different banks."""
-    return (-(-members // 256) | 1) * 8
+    """Return the words of a bit matrix's row."""
+    return next(each for each in _STRIDES if 32 * each >= members)
 
 
 def wedge_launches(device: DeviceProperties, span: int) -> dict[str, Launch]:

@@ -4,12 +4,16 @@ before a query.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
 
-from qengine.exec.gpu.count_policy import TILES_AT_ONCE
+from qengine.exec.gpu.count_policy import CLIQUE_LIMITS, TILES_AT_ONCE, clique_macros
 
 MESSAGE_WINDOW = 512
 """Entries of a matrix that a warp takes at a time in an elimination's message."""
+
+_CLIQUE_ROOTS = (64, 128, 256, 768, 1280, 1792, 2304, 2816, 3328)
+"""Members of the roots whose cliques are counted by variants that are known before."""
 
 _TEAMS: tuple[Mapping[str, int | str], ...] = ({}, {"QE_TEAM_WARP": 1})
 
@@ -17,22 +21,32 @@ _TEAMS: tuple[Mapping[str, int | str], ...] = ({}, {"QE_TEAM_WARP": 1})
 def _counting() -> dict[str, tuple[Mapping[str, int | str], ...]]:
     """Return the variants that count small patterns: a team is a block or a warp."""
     edges = [{"QE_TAKEN": taken, "QE_ORDERED": 1, **team} for taken in (1, 2) for team in _TEAMS]
-    cliques = [
-        {"QE_DEPTH": depth, "QE_STRIDE": stride, "QE_TRIANGULAR": 1, "QE_SMALL": small, **team}
-        for depth in (3, 4)
-        for stride, small, team in ((8, 64, _TEAMS[1]), (8, 128, {}), (24, 192, {}))
-    ]
+    cliques = {str(each): each for depth in (3, 4, 5) for each in _cliques(depth)}
     searched = {"QE_SEARCHED": TILES_AT_ONCE, "QE_OVER_LINK": 1}
     tiles: tuple[Mapping[str, int | str], ...] = ({"QE_PACKED": 1}, searched, {"QE_PACKED": 1, **searched})
-    wedges = [{"QE_PAIRS": 0, **macros} for macros in (*_TEAMS, *tiles)]
+    linked = ({"QE_OVER_LINK": 1, **team} for team in _TEAMS)
+    wedges = [{"QE_PAIRS": 0, **macros} for macros in (*_TEAMS, *tiles, *linked)]
     return {
-        "count_cliques": tuple(cliques),
+        "count_cliques": tuple(cliques.values()),
         "count_edges": tuple(edges),
         "count_houses": (*_TEAMS, {"QE_GLOBAL": 1}),
         "count_stars": ({},),
         "count_views": ({},),
         "count_wedges": tuple(wedges),
     }
+
+
+def _cliques(depth: int) -> Iterator[Mapping[str, int | str]]:
+    """Yield the variants for chains of a depth, in shared memory where that of some device holds the matrices."""
+    for most in _CLIQUE_ROOTS:
+        k = bisect_left(CLIQUE_LIMITS, most)
+        macros: dict[str, int | str] = {**clique_macros(k, most, depth, triangular=True)}
+        if k == 0:
+            yield {**macros, "QE_TEAM_WARP": 1}
+        elif most <= (1280, 768, 256)[depth - 3]:
+            yield macros
+        if k >= (2 if depth <= 4 else 1):
+            yield {**macros, "QE_WIDE": 1}
 
 
 _SAMPLED_TRIANGLES: Mapping[str, int | str] = {
@@ -44,6 +58,9 @@ _SAMPLED_TRIANGLES: Mapping[str, int | str] = {
 
 ESTIMATORS: Mapping[str, str] = {"wanderjoin": "qe::WanderJoin", "alley": "qe::Alley", "guided": "qe::Guided"}
 """The samplers' structs by the names of methods."""
+
+SAMPLED_LEVELS = (16, 64)
+"""The most levels of each variant of the samplers for any plan."""
 
 FAMILIES: Mapping[str, tuple[Mapping[str, int | str], ...]] = {
     **_counting(),
@@ -76,7 +93,9 @@ FAMILIES: Mapping[str, tuple[Mapping[str, int | str], ...]] = {
     "pcsr_build": ({},),
     "reach": ({},),
     "row_numbers": ({},),
-    "sample": tuple({"QE_LEVELS": 16, "QE_ESTIMATOR": each} for each in ESTIMATORS.values()),
+    "sample": tuple(
+        {"QE_LEVELS": levels, "QE_ESTIMATOR": each} for levels in SAMPLED_LEVELS for each in ESTIMATORS.values()
+    ),
     "sample_order": ({},),
     "sampled_neighbours": ({},),
     "sample_packed": tuple({**_SAMPLED_TRIANGLES, "QE_ESTIMATOR": each} for each in ESTIMATORS.values()),

@@ -11,16 +11,13 @@ import numpy.typing as npt
 from qengine._frozen import frozen, replace
 from qengine.exec.common.match_plan import LevelKind
 from qengine.exec.gpu.arrays import working
-from qengine.exec.gpu.families import ESTIMATORS
+from qengine.exec.gpu.families import ESTIMATORS, SAMPLED_LEVELS
 from qengine.exec.gpu.launch import DeviceRun, launch_pass
 from qengine.exec.gpu.sample_job import GUIDE, JOB, MOST_WARPS, TOTALS
 from qengine.exec.gpu.upload import DevicePlan
 
 _SOURCES, _LIST_IDS = 1, 8
 """Of ``ResolvedSearch.tables``."""
-
-LEVEL_VARIANTS = (16, 64)
-"""The most levels of each variant of the kernels for any plan."""
 
 TOTALS_BYTES = MOST_WARPS * TOTALS.itemsize
 """Shared memory of a block beside its space's."""
@@ -79,7 +76,7 @@ class SampledSpace:
 
 def plan_space(plan: DevicePlan) -> SampledSpace:
     """Return a plan without seeds as what is sampled."""
-    variant = min(each for each in LEVEL_VARIANTS if each >= len(plan.resolved.tables[0]))
+    variant = min(each for each in SAMPLED_LEVELS if each >= len(plan.resolved.tables[0]))
     return SampledSpace(
         "sample",
         {"QE_LEVELS": variant},

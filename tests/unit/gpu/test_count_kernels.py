@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import product
 
 import numpy as np
 import pytest
 
+from qengine import _assets
 from qengine.errors import DeviceError
-from qengine.exec.gpu import compiled, nvrtc
+from qengine.exec.gpu import nvrtc
 from qengine.exec.gpu.count_kernels import CLIQUE_TASK, EDGE_TASK, HOUSE_TASK, ROOT_SET, STAR_TASK, VIEW, WEDGE_TASK
 from qengine.exec.gpu.count_policy import (
     CLIQUE_LIMITS,
@@ -21,8 +22,10 @@ from qengine.exec.gpu.count_policy import (
     star_launch,
     wedge_launches,
 )
+from qengine.exec.gpu.families import FAMILIES
 from qengine.exec.gpu.properties import DeviceProperties
 from tests.devices import DEVICES, H200
+from tests.layouts import device_layouts, layouts
 
 TASKS = {
     "count_edges": {"EdgeTask": EDGE_TASK, "View": VIEW, "RootSet": ROOT_SET},
@@ -34,24 +37,14 @@ TASKS = {
 
 
 @pytest.mark.parametrize("family", TASKS)
-def test_tasks_are_laid_out_as_on_the_device(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tasks_are_laid_out_as_on_the_device(family: str) -> None:
     try:
         nvrtc.version()
     except DeviceError as error:
         pytest.skip(f"this platform has no NVRTC: {error}")
-    lines = []
-    for name, dtype in TASKS[family].items():
-        lines.append(f'static_assert(sizeof(qe::{name}) == {dtype.itemsize}, "{name}");')
-        for field in dtype.names or ():
-            offset = dtype.fields[field][1]  # type: ignore[index]
-            lines.append(f'static_assert(__builtin_offsetof(qe::{name}, {field}) == {offset}, "{name}.{field}");')
-    original = nvrtc.compile_program
-
-    def with_assertions(source: str, *rest: Any) -> bytes:
-        return original(source + "\n".join(lines), *rest)
-
-    monkeypatch.setattr(nvrtc, "compile_program", with_assertions)
-    assert compiled.compile_family(family, 90)
+    include = [f"--include-path={_assets.asset('kernels', folder)}" for folder in ("include", "cuda")]
+    source = f'#include "count/{family}.cu"\nusing namespace qe;'
+    assert device_layouts(source, TASKS[family], tuple(include)) == layouts(TASKS[family])
 
 
 def check(device: DeviceProperties, launch: Launch) -> None:
@@ -114,3 +107,13 @@ def test_vector_loads_find_aligned_matrices() -> None:
         small = 4 * (launch.macros["QE_SMALL"] * 8) + 2 * launch.macros["QE_SMALL"]
         marks = 6 * (hub_words(650_000) + launch.values["table"])
         assert np.all(np.array([small, marks, 4 * launch.values["capacity"] * launch.macros["QE_STRIDE"]]) % 8 == 0)
+
+
+def test_roots_of_other_sizes_need_no_other_kernels() -> None:
+    """A variant is compiled once for many graphs; those of up to 3,328 members are compiled beforehand."""
+    known = [dict(each) for each in FAMILIES["count_cliques"]]
+    for device, depth, k in product(DEVICES, (3, 4, 5), range(len(CLIQUE_LIMITS))):
+        least = (0, *CLIQUE_LIMITS)[k] + 1
+        for largest in range(least, min(3_328, CLIQUE_LIMITS[k]) + 1, 5):
+            launch = clique_launch(device, k, 650_000, largest, depth, triangular=True)
+            assert launch is None or launch.macros in known, (device.name, depth, k, largest)

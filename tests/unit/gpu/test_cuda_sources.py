@@ -38,10 +38,9 @@ from qengine.exec.gpu.neighbourhoods import LOCAL, NEIGHBOURS
 from qengine.exec.gpu.row_products import ROW_PRODUCTS, SHARED_BYTES, WAYS
 from qengine.exec.gpu.symmetric_links import LINK_SQUARES, SYMMETRIC_LINKS
 from qengine.plan.kernels.gpu import MOST_KINDS
-from tests.cubin import SYNTAX_ONLY
+from tests.layouts import device_layouts, layouts
 
 CHECKOUT = Path(__file__).resolve().parents[3]
-ARCHITECTURES = (80, 90)
 STRUCTS = {
     "Pcsr": match_plan.PCSR,
     "PlanSpan": match_plan.SPAN,
@@ -77,26 +76,20 @@ def test_every_family_is_known() -> None:
 def check_layouts(
     header: str,
     structs: dict[str, np.dtype[Any]],
-    architecture: int,
     *further: str,
     macros: Mapping[str, int | str] = MappingProxyType({"QE_LEVELS": 8}),
 ) -> None:
-    """Compile assertions that the device lays structs out as NumPy does."""
-    lines = [f'#include "{header}"', "using namespace qe;", *further]
-    for name, dtype in structs.items():
-        lines.append(f"static_assert(sizeof({name}) == {dtype.itemsize});")
-        places = ((field, dtype.fields[field][1]) for field in dtype.names)
-        lines += [f"static_assert(__builtin_offsetof({name}, {field}) == {place});" for field, place in places]
+    """Check that the device lays structs out as NumPy does; ``further``: assertions that it compiles."""
+    source = "\n".join((f'#include "{header}"', "using namespace qe;", *further))
     include = [f"--include-path={CHECKOUT / 'kernels' / folder}" for folder in ("include", "cuda")]
     given = [f"--define-macro={name}={value}" for name, value in macros.items()]
-    nvrtc.compile_program("\n".join(lines), "layout.cu", architecture, ["--std=c++17", SYNTAX_ONLY, *given, *include])
+    assert device_layouts(source, structs, (*given, *include)) == layouts(structs)
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_structs_are_laid_out_as_on_the_host(architecture: int) -> None:
+def test_structs_are_laid_out_as_on_the_host() -> None:
     """The host's layout equals NumPy's by another test; here the device's does."""
     assert set(match_plan.STRUCTS) == set(STRUCTS.values())
-    check_layouts("qe/match_plan.h", STRUCTS, architecture)
+    check_layouts("qe/match_plan.h", STRUCTS)
 
 
 def test_folds_get_what_they_expect() -> None:
@@ -108,16 +101,17 @@ def test_folds_get_what_they_expect() -> None:
         "Lists": fold_plan.LISTS,
     }
     named |= {"Condition": fold_plan.CONDITION, "DeviceTable": device_folds.TABLE, "FoldRows": device_folds.ROWS}
-    check_layouts("fold/fold.cu", {f"fold::{name}": dtype for name, dtype in named.items()}, 90)
-    check_layouts("fold/first_rows.cu", {"SortKey": first_rows.SORT_KEY}, 90)
+    check_layouts("fold/fold.cu", {f"fold::{name}": dtype for name, dtype in named.items()})
+    check_layouts("fold/first_rows.cu", {"SortKey": first_rows.SORT_KEY})
 
 
 def test_predicates_get_what_they_expect() -> None:
-    check_layouts("filter/predicates.cu", {"PredicateStep": predicate_programs.STEP}, 90)
+    check_layouts("filter/predicates.cu", {"PredicateStep": predicate_programs.STEP})
 
 
 @pytest.mark.parametrize("levels", [0, 8, 64])
 def test_the_depth_first_search_gets_what_it_expects(levels: int) -> None:
+    branch = dfs_plan.WIDE_BRANCH if levels else dfs_plan.BRANCH
     structs = {
         "DfsSlice": dfs_plan.SLICE,
         "DfsView": dfs_plan.VIEW,
@@ -127,13 +121,11 @@ def test_the_depth_first_search_gets_what_it_expects(levels: int) -> None:
         "DfsState": dfs_plan.STATE,
         "DfsJob": dfs_plan.JOB,
         "DfsMemo": dfs_plan.MEMO,
-        "DfsBranch": dfs_plan.WIDE_BRANCH if levels else dfs_plan.BRANCH,
+        "DfsBranch": branch,
+        "DfsStack": np.dtype([*dfs_plan.STACK.descr, ("branches", branch)]),
     }
-    sizes = (
-        f"static_assert(__builtin_offsetof(DfsStack, branches) == {dfs_plan.STACK.itemsize});",
-        f"static_assert(kLanes == {dfs_plan.LANES});",
-    )
-    check_layouts("search/dfs_plan.cuh", structs, 90, *sizes, macros={"QE_LEVELS": levels})
+    sizes = (f"static_assert(kLanes == {dfs_plan.LANES});",)
+    check_layouts("search/dfs_plan.cuh", structs, *sizes, macros={"QE_LEVELS": levels})
 
 
 def test_the_depth_first_stack_is_known_to_be_in_shared_memory() -> None:
@@ -147,70 +139,68 @@ def test_the_depth_first_stack_is_known_to_be_in_shared_memory() -> None:
 def test_the_count_by_extension_gets_what_it_expects() -> None:
     names = ("TotalTable", "TotalStep", "TotalState", "TotalJob")
     records = (bfs_plan.TABLE, bfs_plan.STEP, bfs_plan.STATE, bfs_plan.JOB)
-    check_layouts("count/count_bfs_job.cuh", dict(zip(names, records, strict=True)), 90)
+    check_layouts("count/count_bfs_job.cuh", dict(zip(names, records, strict=True)))
 
 
 def test_what_is_reached_gets_what_it_expects() -> None:
     names = ("ReachLayer", "ReachFound", "ReachState", "ReachJob", "ReachEnds")
     records = (reach_job.LAYER, reach_job.FOUND, reach_job.STATE, reach_job.JOB, reach_job.ENDS)
     sizes = (f"static_assert(8 * kBlockWords == {reach.SHARED_BYTES});",)
-    check_layouts("walk/reach.cu", dict(zip(names, records, strict=True)), 90, *sizes)
+    check_layouts("walk/reach.cu", dict(zip(names, records, strict=True)), *sizes)
 
 
 def test_extensions_views_and_lists_get_what_they_expect() -> None:
     tiles = {"SlotTiles": extend.SLOT_TILES, "Survivors": extend.SURVIVORS}
-    check_layouts("search/extend.cu", tiles, 90, macros=FAMILIES["extend"][0])
+    check_layouts("search/extend.cu", tiles, macros=FAMILIES["extend"][0])
     views = {"SliceBounds": count_kernels.SLICE_BOUNDS, "RootClasses": count_kernels.ROOT_CLASSES}
-    check_layouts("count/count_views.cu", views, 90)
-    check_layouts("load/pcsr_build.cu", {"ListOrder": pcsr_build.LIST_ORDER}, 90)
+    check_layouts("count/count_views.cu", views)
+    check_layouts("load/pcsr_build.cu", {"ListOrder": pcsr_build.LIST_ORDER})
 
 
 def test_elimination_gets_what_it_expects() -> None:
     names = ("using namespace qe::eliminate;",)
     for wide in (0, 1):
         macros = {"QE_WIDE": wide, "QE_WINDOW": MESSAGE_WINDOW}
-        check_layouts("count/eliminate.cuh", {"Matrix": MATRIX, "WorkQueue": WORK_QUEUE}, 90, *names, macros=macros)
+        check_layouts("count/eliminate.cuh", {"Matrix": MATRIX, "WorkQueue": WORK_QUEUE}, *names, macros=macros)
         vectors = {"Factors": elimination_steps.FACTORS, "Parts": elimination_steps.PARTS}
         check_layouts(
-            "count/eliminate.cu", vectors, 90, f"static_assert(kLanes == {elimination_steps.LANES});", macros=macros
+            "count/eliminate.cu", vectors, f"static_assert(kLanes == {elimination_steps.LANES});", macros=macros
         )
         around = {"ForestNode": elimination_steps.FOREST_NODE, "ForestPlan": elimination_steps.FOREST_PLAN}
         sizes = (
             f"static_assert(sizeof(Shared) <= {elimination_steps.SHARED.itemsize});",
             f"static_assert(kMostForestNodes == {elimination_steps.MOST_FOREST_NODES});",
         )
-        check_layouts("count/rooted_forest.cu", around, 90, *sizes, macros=macros)
+        check_layouts("count/rooted_forest.cu", around, *sizes, macros=macros)
         among = {"Neighbours": NEIGHBOURS, "Local": LOCAL}
-        check_layouts("count/eliminate_neighbours.cu", among, 90, macros=macros)
-        check_layouts(
-            "count/masked_product.cu", {"BitRows": bit_rows.BIT_ROWS, "Side": bit_rows.SIDE}, 90, macros=macros
-        )
+        check_layouts("count/eliminate_neighbours.cu", among, macros=macros)
+        check_layouts("count/masked_product.cu", {"BitRows": bit_rows.BIT_ROWS, "Side": bit_rows.SIDE}, macros=macros)
         cliques = {"CliqueIndex": CLIQUE_INDEX, "CliqueChain": CLIQUE_CHAIN, "CliqueTask": CLIQUE_TASK}
-        check_layouts("count/cliques.cu", cliques, 90, macros={**macros, "QE_ROLES": 5})
+        check_layouts("count/cliques.cu", cliques, macros={**macros, "QE_ROLES": 5})
         links = {"SymmetricLinks": SYMMETRIC_LINKS, "LinkSquares": LINK_SQUARES}
-        check_layouts("count/symmetric_links.cu", links, 90, macros=macros)
+        check_layouts("count/symmetric_links.cu", links, macros=macros)
         sizes = (
             f"static_assert(sizeof(ProductsShared) <= {SHARED_BYTES});",
             f"static_assert(kMostKinds == {MOST_KINDS});",
         )
-        check_layouts("count/row_products.cu", {"Ways": WAYS, "RowProducts": ROW_PRODUCTS}, 90, *sizes, macros=macros)
+        check_layouts("count/row_products.cu", {"Ways": WAYS, "RowProducts": ROW_PRODUCTS}, *sizes, macros=macros)
     walks = {"Remains": REMAINS, "Strip": STRIP, "Group": GROUP, "Rest": REST}
     sizes = (
         f"static_assert(kWindowEntries == {WINDOW});",
         f"static_assert(sizeof(RestShared) <= {REST_SHARED});",
     )
-    check_layouts("count/closed_walks.cu", walks, 90, *sizes)
+    check_layouts("count/closed_walks.cu", walks, *sizes)
 
 
 def test_the_samplers_get_what_they_expect() -> None:
     structs = {"SampleJob": sample_job.JOB, "SampleTotals": sample_job.TOTALS, "SampleWork": sample_job.WORK}
     structs["GuideLevel"] = sample_job.GUIDE
-    check_layouts("qe/sampled_neighbours.h", {"NeighbourJob": sampled_neighbours.JOB}, 90)
-    check_layouts("sample/sample.cuh", structs, 90, f"static_assert(kMostWarps == {sample_job.MOST_WARPS});")
+    check_layouts("qe/sampled_neighbours.h", {"NeighbourJob": sampled_neighbours.JOB})
+    check_layouts("sample/sample.cuh", structs, f"static_assert(kMostWarps == {sample_job.MOST_WARPS});")
     shape = FAMILIES["sample_packed"][0]
     sizes = (f"static_assert(kPackedLevels == {sample_job.PACKED_LEVELS});",)
     sizes += (f"static_assert(kPackedSources == {sample_job.PACKED_SOURCES});",)
-    check_layouts("sample/sample_packed.cuh", {"PackedGraph": sample_job.PACKED_GRAPH}, 90, *sizes, macros=shape)
+    check_layouts("sample/sample_packed.cuh", {"PackedGraph": sample_job.PACKED_GRAPH}, *sizes, macros=shape)
 
 
 def test_the_candidate_graph_gets_what_it_expects() -> None:
@@ -225,7 +215,7 @@ def test_the_candidate_graph_gets_what_it_expects() -> None:
     }
     sizes = (f"static_assert(kFilterRounds == {candidate_job.FILTER_ROUNDS});",)
     sizes += (f"static_assert(kRootLanes == {candidate_job.ROOT_LANES});",)
-    check_layouts("sample/candidate_graph.cuh", structs, 90, *sizes)
+    check_layouts("sample/candidate_graph.cuh", structs, *sizes)
 
 
 def test_an_error_names_the_file_and_the_line() -> None:
