@@ -93,6 +93,11 @@ def _message_cost(facts: Facts, group: Group) -> float:
     return facts.take["entry"] * entries + facts.take["vertex"] * facts.size(matrix)
 
 
+def _degrees_cost(facts: Facts, group: Group) -> float:
+    """They stay on the device."""
+    return _FIRST * _message_cost(facts, group)
+
+
 def _over_pairs_cost(facts: Facts, group: Group) -> float:
     return facts.take["vertex"] * facts.entries(group.reads[0])
 
@@ -296,6 +301,8 @@ GPU_KERNELS = (
            far="in order"),
     Kernel("matrix_product", "gpu", Product, "A ∘ B", _matrix_product_cost, _few_matrices, far="in order"),
     Kernel("vector_product", "gpu", Product, "x ∘ y", _product_cost, _few_factors, far="in order"),
+    Kernel("degrees", "gpu", MatVec, "y = A x that the graph keeps, x by labels", _degrees_cost, shapes.degrees,
+           far="in order"),
     Kernel("message", "gpu", MatVec, "y = A x", _message_cost, far="in order"),
     Kernel(
         "vertex_triangles", "gpu", MaskedProduct, "y[u] = Σ over v of C[u, v], C⟨A⟩ = A Aᵀ, A simple",
