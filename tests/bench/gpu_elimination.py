@@ -19,8 +19,8 @@ import numpy as np
 
 from qengine import Graph
 from qengine.errors import QengineError, QueryTimeout
-from qengine.exec.gpu.memory import device_memory
 from qengine.exec.gpu.kernels import DEGREES
+from qengine.exec.gpu.memory import device_memory
 from qengine.exec.gpu.triangle_counts import LINKS_OF_TRIANGLES, TRIANGLES_OF_VERTICES
 from qengine.plan.elimination import MatVec
 from qengine.plan.physical import Eliminate
