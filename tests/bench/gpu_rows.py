@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import inf
 from typing import Any
@@ -21,8 +21,9 @@ import pyarrow as pa
 
 from qengine import Graph
 from qengine.errors import QengineError
-from qengine.optimizer import count_shapes
+from qengine.optimizer import count_shapes, elimination
 from qengine.optimizer.elimination.cost import groups_of, rows_of
+from qengine.optimizer.memory import Lasting
 from qengine.plan.kernels import KERNELS
 from qengine.plan.physical import Eliminate, Search
 from qengine.plan.traverse import operators
@@ -30,7 +31,7 @@ from tests.bench import gpu_graphs
 
 GENERAL = frozenset((
     "indicator", "uploaded", "matrix_product", "vector_product", "message", "masked_product", "rooted_forest",
-    "masked_forest", "turned", "neighbours", "at_ends", "of_pairs", "at_pairs", "end_rows", "by_root", "dot",
+    "masked_forest", "turned", "neighbours", "degrees", "at_ends", "of_pairs", "at_pairs", "end_rows", "by_root", "dot",
 ))  # fmt: skip
 """Rows that others need: each form of a step has one."""
 
@@ -67,6 +68,10 @@ PLAIN = {
 LABELLED = {
     "star": "(a:L0)--(b:L1), (a)--(c:L2), (a)--(d:L3)",
     "triangle": "(a:L0)--(b:L1)--(c:L2)--(a)",
+    "tailed": "(a:L0)--(b:L1)--(c:L2)--(a), (a)--(d:L3)",
+    "tails": "(a:L0)--(b:L0)--(c:L0)--(a), (a)--(x:L1), (b)--(y:L1), (c)--(z:L1)",
+    "K4 tail": "(a:L0)--(b:L0)--(c:L0)--(d:L0)--(a), (a)--(c), (b)--(d), (a)--(e)",
+    "C5": "(a:L0)--(b:L0)--(c:L0)--(d:L0)--(e:L0)--(a)",
     "diamond": "(a:L0)--(b:L1)--(c:L2)--(d:L3)--(a), (a)--(c)",
     "square": "(a:L0)--(b:L1)--(c:L2)--(d:L3)--(a)",
     "squares of one": "(a:L0)--(b:L1)--(c:L0)--(d:L1)--(a)",
@@ -95,8 +100,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.gpu_rows", description=main.__doc__)
     parser.add_argument("--graphs", default="rmat14,er18,rmat18,labelled18,typed16,social,hubs16,rmat21,rmat24")
     parser.add_argument("--modes", default=",REPEATABLE ELEMENTS", help="of matching; the first is for large graphs")
+    parser.add_argument("--ways", default="", help="of those that are special; a+b: both at once; default: all")
     parser.add_argument("--seconds", type=float, default=400.0, help="after which no further query begins")
     options = parser.parse_args()
+    asked = options.ways.split(",") if options.ways else ()
     end, wrong = time.monotonic() + options.seconds, 0
     for name in options.graphs.split(","):
         if time.monotonic() > end:
@@ -109,18 +116,18 @@ def main() -> int:
                 if time.monotonic() > end:
                     break
                 if not (mode and "RETURN" in pattern):
-                    wrong += compared(graph, f"{key}{'*' if mode else ''}", f"{mode} {pattern}", found)
+                    wrong += compared(graph, f"{key}{'*' if mode else ''}", f"{mode} {pattern}", found, asked)
         for way, cells in sorted(found.items()):
             print(f"{name} {way}: {'; '.join(cells)}", flush=True)
     return 1 if wrong else 0
 
 
-def compared(graph: Graph, name: str, pattern: str, found: dict[str, list[str]]) -> int:
+def compared(graph: Graph, name: str, pattern: str, found: dict[str, list[str]], asked: Sequence[str]) -> int:
     """Time a pattern with and without each special way; return how many answers differ."""
     ways, first, best, count = timed(graph, pattern, frozenset())
     wrong = 0
-    for way in ways:
-        others, _, without, instead = timed(graph, pattern, frozenset((way,)))
+    for way in (each for each in asked or ways if not {*each.split("+")}.isdisjoint(ways)):
+        others, _, without, instead = timed(graph, pattern, frozenset(way.split("+")))
         differs = None not in (count, instead) and count != instead
         wrong += differs
         ratio = f"{without / best:.1f}" if best < inf else "?"
@@ -173,19 +180,20 @@ def special(plan: Any) -> Iterator[str]:
 @contextmanager
 def without(names: frozenset[str]) -> Iterator[None]:
     """Leave some ways out of what plans may take."""
-    rows, shapes = KERNELS["gpu"], count_shapes._shapes
+    rows, shapes, known = KERNELS["gpu"], count_shapes._shapes, elimination._eliminations
 
     def allowed(*arguments: Any) -> Iterator[Any]:
         return (each for each in shapes(*arguments) if type(each).__name__ not in names)
 
     KERNELS["gpu"] = tuple(row for row in rows if row.name not in names)
     count_shapes._shapes = allowed  # type: ignore[assignment]
+    elimination._eliminations = Lasting()
     try:
         for cached in (rows_of, groups_of):
             cached.cache_clear()
         yield
     finally:
-        KERNELS["gpu"], count_shapes._shapes = rows, shapes
+        KERNELS["gpu"], count_shapes._shapes, elimination._eliminations = rows, shapes, known
         for cached in (rows_of, groups_of):
             cached.cache_clear()
 
