@@ -17,8 +17,6 @@ from qengine.plan.count_shapes import (
     CountShape,
     EdgeShape,
     HouseShape,
-    StarFactor,
-    StarShape,
     View,
     WedgeShape,
 )
@@ -26,9 +24,8 @@ from qengine.plan.pattern import Direction
 from qengine.plan.physical import Level, VertexLevel
 
 _MOST_VERTICES = 16
-"""Of a search that is looked at: a star of more would be too many factors."""
+"""Of a search that is looked at."""
 
-_MOST_FACTORS = 4
 _MOST_DEPTH = 5
 """Levels of a chain below its root: each more takes another matrix a warp, and a root much longer."""
 
@@ -173,7 +170,7 @@ def _shapes(pattern: _Pattern, part: Sequence[int], root: int) -> Iterator[Shape
         return
     if any(not pattern.free(level, other) for level in part for other in outside):
         return
-    for found in (_star, _clique, _wedge):
+    for found in (_clique, _wedge):
         if (shape := found(pattern, root, rest)) is not None:
             yield shape
             return
@@ -183,44 +180,6 @@ def _shapes(pattern: _Pattern, part: Sequence[int], root: int) -> Iterator[Shape
             yield edge
         if len(rest) == 4 and (house := _house(pattern, root, member, rest)) is not None:
             yield house
-
-
-def _star(pattern: _Pattern, root: int, rest: Sequence[int]) -> Shape | None:
-    """Find levels that all draw from lists of the root alone."""
-    groups: dict[View, list[int]] = {}
-    for level in rest:
-        view = pattern.view(root, level)
-        if view is None or any(pattern.linked(level, other) for other in rest):
-            return None
-        groups.setdefault(view, []).append(level)
-    factors: list[StarFactor[View]] = []
-    for view, levels in groups.items():
-        how, less = pattern.among(levels), _taken_before(pattern, groups, view)
-        if not how or less is None or (less and how == "ordered"):
-            return None
-        each = [1] * len(levels) if how == "free" else [len(levels)]
-        factors += [StarFactor(view, less, taken, how == "ordered") for taken in each]
-    return StarShape(tuple(factors)) if len(factors) <= _MOST_FACTORS else None
-
-
-def _taken_before(pattern: _Pattern, groups: dict[View, list[int]], view: View) -> int | None:
-    """Return how many members of a view levels of other groups have taken before; None where that isn't certain.
-
-    It is where they differ among themselves, and draw from a part of the same list, which is taken first.
-    """
-    taken = 0
-    for other, levels in groups.items():
-        pairs = [(a, b) for a in groups[view] for b in levels]
-        if other == view or all(pattern.free(*pair) for pair in pairs):
-            continue
-        whole = View(view.type, view.direction)
-        nested = View(other.type, other.direction) == whole and whole in (view, other)
-        apart = all(frozenset(pair) in pattern.apart for pair in pairs)
-        many = [each for each in (groups[view], levels) if len(each) > 1]
-        if not (nested and apart) or taken or any(pattern.among(each) != "apart" for each in many):
-            return None  # those of several groups might be the same
-        taken += len(levels) if view == whole else 0
-    return taken
 
 
 def _clique(pattern: _Pattern, root: int, rest: Sequence[int]) -> Shape | None:

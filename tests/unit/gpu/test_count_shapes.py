@@ -25,7 +25,6 @@ from qengine.plan.count_shapes import (
     CountShape,
     EdgeShape,
     HouseShape,
-    StarShape,
     WedgeShape,
 )
 
@@ -40,8 +39,6 @@ PATTERNS = {
     "diamond": ("(a)--(b), (a)--(c), (b)--(c), (b)--(d), (c)--(d)", EdgeShape),
     "fan": ("(a)--(b), (a)--(c), (b)--(c), (a)--(d), (b)--(d), (a)--(e), (b)--(e)", EdgeShape),
     "triangle with a tail": ("(a)--(b), (a)--(c), (b)--(c), (c)--(d)", EdgeShape),
-    "star": ("(a)--(b), (a)--(c), (a)--(d)", StarShape),
-    "wedge": ("(a)--(b)--(c)", StarShape),
     "house": ("(a)--(b)--(c)--(d)--(a), (a)--(e)--(b)", HouseShape),
 }
 
@@ -75,10 +72,6 @@ def chosen(n: int, taken: int, ordered: bool) -> int:
 
 def evaluate(shape: CountShape[ViewSpec], lists: Lists, root: int) -> float:
     """Count what hangs on one root."""
-    if isinstance(shape, StarShape):
-        return prod(
-            chosen(len(lists.members(each.view, root)) - each.less, each.taken, each.ordered) for each in shape.factors
-        )
     if isinstance(shape, EdgeShape):
         marked = set(lists.members(shape.marked, root))
         outer = lists.members(shape.outer, root)
