@@ -195,7 +195,7 @@ PASSES = frozenset({
     "reach_count", "reach_forget", "reach_found", "reach_start", "row_numbers", "sample_roots",
     "sample_windows",
     "sampled_counts", "sampled_neighbours",
-    "links_sizes", "local_rows", "pair_ends", "pair_rows", "triangle_roots", "triangle_rows", "triangle_sides",
+    "links_sizes", "pair_ends", "pair_rows", "triangle_roots", "triangle_rows", "triangle_sides",
     "vector_weights",
 })  # fmt: skip
 """Kernels that go once over arrays and have no stop flag: ``kernels/cuda/base/stop.cuh`` says which may do so."""

@@ -158,11 +158,6 @@ def _masked_product(steps: DeviceSteps, call: KernelCall) -> None:
     steps.matrices[call.places[0]] = steps.masked_product(step)
 
 
-def _local_triangles(steps: DeviceSteps, call: KernelCall) -> None:
-    _require_simple(steps, call.reads[0])
-    steps.matrices[call.places[0]] = _piece(steps).triangles(call.reads[0])
-
-
 # ---------------------------------------------------------------- forests and pairs
 
 
@@ -347,7 +342,6 @@ NUMBERS_OF_STEPS: Mapping[str, Callable[[DeviceSteps, KernelCall], None]] = {
     "triangle_counts": _triangle_counts,
     "triangle_sums": _triangle_sums,
     "masked_product": _masked_product,
-    "local_triangles": _local_triangles,
     "rooted_forest": _rooted_forest,
     "masked_forest": _masked_forest,
     "turned": _turned,

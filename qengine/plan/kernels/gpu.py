@@ -155,10 +155,6 @@ def _of_a_graph(facts: Facts, place: int) -> bool:
     return step.vector is None and few
 
 
-def _local_triangles_cost(facts: Facts, group: Group) -> float:
-    return facts.take["local_triangle"] * facts.entries(group.reads[0])
-
-
 def _unless_corners(facts: Facts, group: Group) -> str:
     return "weights have more than 27 bits, or the links by which triangles are weighed no room"
 
@@ -313,10 +309,6 @@ GPU_KERNELS = (
         "triangle_weight_sums", "gpu", MaskedProduct,
         "Σ over triangles of the products of 0 to 3 corners' weights, A simple", _corners_cost, groups=corner_groups,
         total=True, unless=_unless_corners, otherwise="masked_product", far="hubs",
-    ),
-    Kernel(
-        "local_triangles", "gpu", MaskedProduct, "C⟨A⟩ = A Aᵀ, A among neighbours, by rows of bits",
-        _local_triangles_cost, shapes.local_triangles, unless=shapes.unless_simple, otherwise="masked_product",
     ),
     Kernel(
         "triangle_counts", "gpu", MaskedProduct, "C⟨A⟩ = A Aᵀ, A simple, by lesser neighbours", _triangle_counts_cost,
