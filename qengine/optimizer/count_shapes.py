@@ -217,20 +217,16 @@ def _wedge(pattern: _Pattern, root: int, rest: Sequence[int]) -> Shape | None:
 
 
 def _edge(pattern: _Pattern, root: int, member: int, rest: Sequence[int]) -> Shape | None:
-    """Find a level in a list of the root, and what the two have in common; perhaps one more among the root's."""
-    common = [level for level in rest if pattern.linked(level, member)]
-    tails = [level for level in rest if level not in common]
-    how = pattern.among(common)
-    views = {(pattern.view(root, level), pattern.view(member, level)) for level in common}
+    """Find a level in a list of the root, and what the two have in common."""
+    how = pattern.among(rest)
+    views = {(pattern.view(root, level), pattern.view(member, level)) for level in rest}
     outer = pattern.view(root, member)
-    if outer is None or len(views) != 1 or len(tails) > 1 or not how or (how == "free" and len(common) > 1):
+    if outer is None or len(views) != 1 or not how or (how == "free" and len(rest) > 1):
         return None
     ((marked, streamed),) = views
     if marked is None or streamed is None:
         return None
-    shape = EdgeShape(outer, marked, streamed, len(common), how != "apart")
-    if tails:
-        return _tailed(pattern, root, tails[0], [member, *common], shape)
+    shape = EdgeShape(outer, marked, streamed, len(rest), how != "apart")
     whole = View(outer.type, outer.direction, outer.labels)
     same = outer == whole and marked == streamed and not (marked.below or marked.above)
     if same and _takes_all(pattern, root, whole):
@@ -239,29 +235,6 @@ def _edge(pattern: _Pattern, root: int, member: int, rest: Sequence[int]) -> Sha
             twice=True,
         )  # fmt: skip
     return shape
-
-
-def _tailed(
-    pattern: _Pattern, root: int, tail: int, others: Sequence[int], shape: EdgeShape[View]
-) -> EdgeShape[View] | None:
-    """Return a shape with one level more in the root's outer or marked view, less what others have taken of it."""
-    view = pattern.view(root, tail)
-    taken = [other for other in others if frozenset((tail, other)) in pattern.apart]
-    if view not in (shape.outer, shape.marked) or view is None or view.below or view.above:
-        return None
-    if any(pattern.linked(tail, other) or pattern.ordered(tail, other) for other in others):
-        return None
-    whole = View(view.type, view.direction)
-    for other in taken:
-        its = pattern.view(root, other)
-        certain = its is not None and (its.type, its.direction) == (view.type, view.direction)
-        if not certain or (view != whole and pattern.levels[other].labels != view.labels):
-            return None
-    outer, n = view == shape.outer, len(taken)
-    return EdgeShape(
-        shape.outer, shape.marked, shape.streamed, shape.taken, shape.ordered, n if outer else None,
-        None if outer else n,
-    )  # fmt: skip
 
 
 def _takes_all(pattern: _Pattern, root: int, view: View) -> bool:

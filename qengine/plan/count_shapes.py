@@ -34,8 +34,7 @@ class View:
 class EdgeShape(Generic[V]):
     """For each root u and member v of its outer view: what u's marked and v's streamed view share, t members.
 
-    Counted is C(t, ``taken``) where ``ordered``, else t (t-1) … of ``taken`` factors, times the size of the root's
-    outer (marked) view less ``taken_outer`` (``taken_marked``) where that is not None. ``twice``: only one of two
+    Counted is C(t, ``taken``) where ``ordered``, else t (t-1) … of ``taken`` factors. ``twice``: only one of two
     directions is looked at, and all counts twice.
     """
 
@@ -44,8 +43,6 @@ class EdgeShape(Generic[V]):
     streamed: V
     taken: int = 1
     ordered: bool = True
-    taken_outer: int | None = None
-    taken_marked: int | None = None
     twice: bool = False
 
 
@@ -122,7 +119,5 @@ def with_views(shape: CountShape[V], change: Callable[[V], W]) -> CountShape[W]:
         change(shape.streamed),
         shape.taken,
         shape.ordered,
-        shape.taken_outer,
-        shape.taken_marked,
         shape.twice,
     )

@@ -48,8 +48,7 @@ VIEW = _native.record("u8 slices neighbours rows")
 SLICE_BOUNDS = _native.record("u4 first end lo hi; i4 below above; u4 base hub_words")
 ROOT_CLASSES = _native.record("u8 classes counts; u4 capacity unused")
 EDGE_TASK = _native.record(
-    "u8 roots n_roots next stop; VIEW outer marked streamed; u4 base hub_words range table; "
-    "i4 taken_outer taken_marked; u8 total",
+    "u8 roots n_roots next stop; VIEW outer marked streamed; u4 base hub_words range table; u8 total",
     VIEW=VIEW,
 )
 CLIQUE_TASK = _native.record(
@@ -479,8 +478,6 @@ def edge_task(shape: EdgeShape[Any], launch: Launch, hub_words: int) -> npt.NDAr
     task = np.zeros((), EDGE_TASK)
     task["base"], task["hub_words"] = shape.marked.lo, hub_words
     task["range"], task["table"] = launch.values["range"], launch.values["table"]
-    task["taken_outer"] = -1 if shape.taken_outer is None else shape.taken_outer
-    task["taken_marked"] = -1 if shape.taken_marked is None else shape.taken_marked
     return task
 
 
