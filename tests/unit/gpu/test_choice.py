@@ -11,8 +11,14 @@ from qengine.errors import DeviceError, Unsupported
 from qengine.estimate.device import choose_device
 from qengine.exec import choice
 from qengine.exec.gpu import device as device_module
+from qengine.plan.count_shapes import EdgeShape
+from qengine.plan.device_cost import device_search_cost
 from qengine.plan.physical import Search
 from qengine.plan.traverse import operators
+from qengine.testing.plans import planned
+
+FREE = {"host": 0.0, "threads": 1.0, "vertex": 5.0, "row": 50.0}
+"""Prices by which any search is long."""
 
 
 @pytest.fixture
@@ -25,7 +31,7 @@ def graph() -> Graph:
 
 def chosen(graph: Graph, pattern: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
     """Return what "auto" takes for a query that counts as large, on a machine that counts as having a GPU."""
-    monkeypatch.setattr(choice, "costs", lambda device, section: {"host": 0.0, "threads": 1.0, "vertex": 5.0, "row": 50.0})
+    monkeypatch.setattr(choice, "costs", lambda device, section: FREE)
     monkeypatch.setattr(device_module, "missing", lambda: None)
     monkeypatch.setattr(device_module, "usable", lambda asked=(): (0,))
     plan = graph.explain(pattern)
@@ -73,7 +79,7 @@ def test_an_elimination_that_the_gpu_lacks_kernels_for_is_compared_with_its_sear
 def test_a_count_is_searched_where_that_takes_less(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device_module, "missing", lambda: None)
     monkeypatch.setattr(device_module, "usable", lambda asked=(): (0,))
-    monkeypatch.setattr(choice, "costs", lambda device, section: {"host": 0.0, "threads": 1.0, "vertex": 5.0, "row": 50.0})
+    monkeypatch.setattr(choice, "costs", lambda device, section: FREE)
     largest = choice.largest_search(graph.explain("/*+ search */ MATCH (a)-->(b)-->(c) RETURN count(*)").plan)
     assert largest is not None
     search = replace(largest.search, shapes=(), cost=1e9, on_gpu=1e11)
@@ -127,13 +133,23 @@ def test_a_search_from_rows_costs_so_much_for_each_of_them(graph: Graph) -> None
     assert 20 < given < 200 and largest.most == given * largest.search.cost
 
 
+def test_a_diamond_takes_less_of_what_the_model_says_than_a_triangle(graph: Graph) -> None:
+    """Its kernel reads the same lists, however often what they share is counted."""
+    diamond = "/*+ search */ MATCH (a)-[:R]-(b)-[:R]-(c)-[:R]-(a), (b)-[:R]-(d)-[:R]-(c) RETURN count(*)"
+    triangle = "/*+ search */ MATCH (a)-[:R]-(b)-[:R]-(c)-[:R]-(a) RETURN count(*)"
+    shapes = [search.shapes for text in (diamond, triangle) for search in planned(graph, text, Search)]
+    assert all(len(each) == 1 and isinstance(each[0].shape, EdgeShape) for each in shapes)
+    less, more = (device_search_cost(each, 1e9, None) for each in shapes)
+    assert less < more / 2
+
+
 def test_small_searches_stay_on_the_cpu(graph: Graph) -> None:
     plan = graph.explain("MATCH (a)-[:R]-(b) RETURN count(*)")
     assert plan.device == "cpu" and "too few to use the GPU" in plan.device_reason
 
 
 def test_without_a_device_auto_says_why_and_gpu_is_refused(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choice, "costs", lambda device, section: {"host": 0.0, "threads": 1.0, "vertex": 5.0, "row": 50.0})
+    monkeypatch.setattr(choice, "costs", lambda device, section: FREE)
     monkeypatch.setattr(device_module, "_has_driver", lambda: False)
     plan = graph.explain("MATCH (a)-[:R]-(b) RETURN count(*)")
     assert plan.device == "cpu" and plan.device_reason == "There is no CUDA driver."
