@@ -38,14 +38,16 @@ class LargestSearch:
     @property
     def rows(self) -> float:
         """The estimate."""
-        return self.search.rows or 0.0
+        return self.search.given * (self.search.rows or 0.0)
 
     @property
     def most(self) -> float:
         """Nanoseconds of one core that the host takes at most: those of a search, of which elimination takes less."""
         if self.folded:
             return self.rows * costs("cpu", "fold")["vertex"]
-        return self.rows * costs("cpu", "search")["row"] if self.search.cost is None else self.search.cost
+        if self.search.cost is None:
+            return self.rows * costs("cpu", "search")["row"]
+        return self.search.given * self.search.cost
 
     def on_host(self) -> float:
         """Return the nanoseconds of one core that the host takes."""
@@ -78,7 +80,7 @@ def choose(asked: str, largest: LargestSearch | None) -> tuple[str, str]:
         check_device_levels(levels)
     if asked == "auto" and largest is None:
         return "cpu", "no pattern of fixed length is matched"
-    if asked == "auto" and largest is not None and largest.most < costs("gpu", "choice")["host"]:
+    if asked == "auto" and largest is not None and _is_short(largest.most):
         return "cpu", _too_short(largest, largest.most)
     if levels > MAX_DEVICE_LEVELS:
         return "cpu", f"a pattern has {levels:,} nodes and relationships, and a GPU searches {MAX_DEVICE_LEVELS}"
@@ -89,7 +91,7 @@ def choose(asked: str, largest: LargestSearch | None) -> tuple[str, str]:
     if (reason := missing()) is not None:
         return "cpu", reason.message
     assert largest is not None
-    if (taken := largest.on_host()) < costs("gpu", "choice")["host"]:
+    if _is_short(taken := largest.on_host()):
         return "cpu", _too_short(largest, taken)
     if longer := _longer_there(largest, taken):
         return "cpu", longer
@@ -99,6 +101,12 @@ def choose(asked: str, largest: LargestSearch | None) -> tuple[str, str]:
 def _several(numbers: tuple[int, ...]) -> str:
     """Name the GPUs where there is more than one."""
     return f", {devices_in_words(numbers)}" if len(numbers) > 1 else ""
+
+
+def _is_short(taken: float) -> bool:
+    """Tell whether the host's threads do what takes one core so many nanoseconds before a GPU has begun."""
+    given = costs("gpu", "choice")
+    return taken < given["host"] * min(usable_processors(), given["threads"])
 
 
 def _longer_there(largest: LargestSearch, taken: float) -> str:
@@ -112,7 +120,7 @@ def _longer_there(largest: LargestSearch, taken: float) -> str:
     if eliminate is None and (search.shapes or search.on_gpu is None):
         return ""
     here = taken / usable_processors() if eliminate is None else taken
-    there = device_search_cost(search.shapes, search.cost, search.on_gpu)
+    there = device_search_cost(search.shapes, largest.most, search.on_gpu and search.given * search.on_gpu)
     if here >= there:
         return ""
     way = "a search" if eliminate is None else "elimination"

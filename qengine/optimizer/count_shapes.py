@@ -17,8 +17,6 @@ from qengine.plan.count_shapes import (
     CountShape,
     EdgeShape,
     HouseShape,
-    StarFactor,
-    StarShape,
     View,
     WedgeShape,
 )
@@ -26,9 +24,8 @@ from qengine.plan.pattern import Direction
 from qengine.plan.physical import Level, VertexLevel
 
 _MOST_VERTICES = 16
-"""Of a search that is looked at: a star of more would be too many factors."""
+"""Of a search that is looked at."""
 
-_MOST_FACTORS = 4
 _MOST_DEPTH = 5
 """Levels of a chain below its root: each more takes another matrix a warp, and a root much longer."""
 
@@ -173,7 +170,7 @@ def _shapes(pattern: _Pattern, part: Sequence[int], root: int) -> Iterator[Shape
         return
     if any(not pattern.free(level, other) for level in part for other in outside):
         return
-    for found in (_star, _clique, _wedge):
+    for found in (_clique, _wedge):
         if (shape := found(pattern, root, rest)) is not None:
             yield shape
             return
@@ -183,44 +180,6 @@ def _shapes(pattern: _Pattern, part: Sequence[int], root: int) -> Iterator[Shape
             yield edge
         if len(rest) == 4 and (house := _house(pattern, root, member, rest)) is not None:
             yield house
-
-
-def _star(pattern: _Pattern, root: int, rest: Sequence[int]) -> Shape | None:
-    """Find levels that all draw from lists of the root alone."""
-    groups: dict[View, list[int]] = {}
-    for level in rest:
-        view = pattern.view(root, level)
-        if view is None or any(pattern.linked(level, other) for other in rest):
-            return None
-        groups.setdefault(view, []).append(level)
-    factors: list[StarFactor[View]] = []
-    for view, levels in groups.items():
-        how, less = pattern.among(levels), _taken_before(pattern, groups, view)
-        if not how or less is None or (less and how == "ordered"):
-            return None
-        each = [1] * len(levels) if how == "free" else [len(levels)]
-        factors += [StarFactor(view, less, taken, how == "ordered") for taken in each]
-    return StarShape(tuple(factors)) if len(factors) <= _MOST_FACTORS else None
-
-
-def _taken_before(pattern: _Pattern, groups: dict[View, list[int]], view: View) -> int | None:
-    """Return how many members of a view levels of other groups have taken before; None where that isn't certain.
-
-    It is where they differ among themselves, and draw from a part of the same list, which is taken first.
-    """
-    taken = 0
-    for other, levels in groups.items():
-        pairs = [(a, b) for a in groups[view] for b in levels]
-        if other == view or all(pattern.free(*pair) for pair in pairs):
-            continue
-        whole = View(view.type, view.direction)
-        nested = View(other.type, other.direction) == whole and whole in (view, other)
-        apart = all(frozenset(pair) in pattern.apart for pair in pairs)
-        many = [each for each in (groups[view], levels) if len(each) > 1]
-        if not (nested and apart) or taken or any(pattern.among(each) != "apart" for each in many):
-            return None  # those of several groups might be the same
-        taken += len(levels) if view == whole else 0
-    return taken
 
 
 def _clique(pattern: _Pattern, root: int, rest: Sequence[int]) -> Shape | None:
@@ -258,20 +217,16 @@ def _wedge(pattern: _Pattern, root: int, rest: Sequence[int]) -> Shape | None:
 
 
 def _edge(pattern: _Pattern, root: int, member: int, rest: Sequence[int]) -> Shape | None:
-    """Find a level in a list of the root, and what the two have in common; perhaps one more among the root's."""
-    common = [level for level in rest if pattern.linked(level, member)]
-    tails = [level for level in rest if level not in common]
-    how = pattern.among(common)
-    views = {(pattern.view(root, level), pattern.view(member, level)) for level in common}
+    """Find a level in a list of the root, and what the two have in common."""
+    how = pattern.among(rest)
+    views = {(pattern.view(root, level), pattern.view(member, level)) for level in rest}
     outer = pattern.view(root, member)
-    if outer is None or len(views) != 1 or len(tails) > 1 or not how or (how == "free" and len(common) > 1):
+    if outer is None or len(views) != 1 or not how or (how == "free" and len(rest) > 1):
         return None
     ((marked, streamed),) = views
     if marked is None or streamed is None:
         return None
-    shape = EdgeShape(outer, marked, streamed, len(common), how != "apart")
-    if tails:
-        return _tailed(pattern, root, tails[0], [member, *common], shape)
+    shape = EdgeShape(outer, marked, streamed, len(rest), how != "apart")
     whole = View(outer.type, outer.direction, outer.labels)
     same = outer == whole and marked == streamed and not (marked.below or marked.above)
     if same and _takes_all(pattern, root, whole):
@@ -280,29 +235,6 @@ def _edge(pattern: _Pattern, root: int, member: int, rest: Sequence[int]) -> Sha
             twice=True,
         )  # fmt: skip
     return shape
-
-
-def _tailed(
-    pattern: _Pattern, root: int, tail: int, others: Sequence[int], shape: EdgeShape[View]
-) -> EdgeShape[View] | None:
-    """Return a shape with one level more in the root's outer or marked view, less what others have taken of it."""
-    view = pattern.view(root, tail)
-    taken = [other for other in others if frozenset((tail, other)) in pattern.apart]
-    if view not in (shape.outer, shape.marked) or view is None or view.below or view.above:
-        return None
-    if any(pattern.linked(tail, other) or pattern.ordered(tail, other) for other in others):
-        return None
-    whole = View(view.type, view.direction)
-    for other in taken:
-        its = pattern.view(root, other)
-        certain = its is not None and (its.type, its.direction) == (view.type, view.direction)
-        if not certain or (view != whole and pattern.levels[other].labels != view.labels):
-            return None
-    outer, n = view == shape.outer, len(taken)
-    return EdgeShape(
-        shape.outer, shape.marked, shape.streamed, shape.taken, shape.ordered, n if outer else None,
-        None if outer else n,
-    )  # fmt: skip
 
 
 def _takes_all(pattern: _Pattern, root: int, view: View) -> bool:

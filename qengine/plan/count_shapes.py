@@ -34,8 +34,7 @@ class View:
 class EdgeShape(Generic[V]):
     """For each root u and member v of its outer view: what u's marked and v's streamed view share, t members.
 
-    Counted is C(t, ``taken``) where ``ordered``, else t (t-1) … of ``taken`` factors, times the size of the root's
-    outer (marked) view less ``taken_outer`` (``taken_marked``) where that is not None. ``twice``: only one of two
+    Counted is C(t, ``taken``) where ``ordered``, else t (t-1) … of ``taken`` factors. ``twice``: only one of two
     directions is looked at, and all counts twice.
     """
 
@@ -44,8 +43,6 @@ class EdgeShape(Generic[V]):
     streamed: V
     taken: int = 1
     ordered: bool = True
-    taken_outer: int | None = None
-    taken_marked: int | None = None
     twice: bool = False
 
 
@@ -74,26 +71,6 @@ class WedgeShape(Generic[V]):
 
 
 @frozen
-class StarFactor(Generic[V]):
-    """C(n, ``taken``) where ``ordered``, else n (n-1) … of ``taken`` factors.
-
-    n is the size of the root's view less ``less``.
-    """
-
-    view: V
-    less: int
-    taken: int
-    ordered: bool
-
-
-@frozen
-class StarShape(Generic[V]):
-    """For each root the product of the factors."""
-
-    factors: tuple[StarFactor[V], ...]
-
-
-@frozen
 class HouseShape(Generic[V]):
     """For each root a and member b of ``whole``: paths a, d, c, b and a vertex e linked to a and b, all five different.
 
@@ -104,7 +81,7 @@ class HouseShape(Generic[V]):
     once: bool
 
 
-CountShape = EdgeShape[V] | CliqueShape[V] | WedgeShape[V] | StarShape[V] | HouseShape[V]
+CountShape = EdgeShape[V] | CliqueShape[V] | WedgeShape[V] | HouseShape[V]
 
 
 @frozen
@@ -119,7 +96,6 @@ _KERNELS: dict[type, str] = {
     EdgeShape: "count_edges",
     CliqueShape: "count_cliques",
     WedgeShape: "count_wedges",
-    StarShape: "count_stars",
     HouseShape: "count_houses",
 }
 
@@ -131,10 +107,6 @@ def kernels_of(shapes: Iterable[Component[V]]) -> list[str]:
 
 def with_views(shape: CountShape[V], change: Callable[[V], W]) -> CountShape[W]:
     """Return a shape with other views."""
-    if isinstance(shape, StarShape):
-        return StarShape(
-            tuple(StarFactor(change(each.view), each.less, each.taken, each.ordered) for each in shape.factors)
-        )
     if isinstance(shape, HouseShape):
         return HouseShape(change(shape.whole), shape.once)
     if isinstance(shape, WedgeShape):
@@ -147,7 +119,5 @@ def with_views(shape: CountShape[V], change: Callable[[V], W]) -> CountShape[W]:
         change(shape.streamed),
         shape.taken,
         shape.ordered,
-        shape.taken_outer,
-        shape.taken_marked,
         shape.twice,
     )

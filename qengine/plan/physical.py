@@ -145,8 +145,8 @@ class Search(Operator):
     user's, no other one is tried.
     ``reason`` says in EXPLAIN why this order and strategy were chosen; ``rows`` is the estimate, ``cost`` what a search
     is expected to take, in nanoseconds of one core, ``on_gpu`` what it takes there without kernels for its shape, where
-    that is known. ``shapes``: what a GPU has kernels for and multiplies to the count;
-    () where it has none.
+    that is known: all three for each input row, of which ``given`` are expected. ``shapes``: what a GPU has kernels for
+    and multiplies to the count; () where it has none.
     """
 
     input: Operator
@@ -164,6 +164,7 @@ class Search(Operator):
     cost: float | None = None
     shapes: tuple[Component[View], ...] = ()
     on_gpu: float | None = None
+    given: float = 1.0
 
 
 @node("input", "levels")

@@ -151,7 +151,6 @@ KERNELS = {
     "count_cliques": ("count_cliques",),
     "count_edges": ("count_edges",),
     "count_houses": ("count_houses_array", "keep_triangular", "count_houses_hashed"),
-    "count_stars": ("count_stars",),
     "count_views": ("slice_view", "copy_lists", "cut_slices", "pack_view", "column_sizes", "pack_columns", "hub_rows",
                     "sort_roots", "weigh_roots"),
     "count_wedges": ("cut_tiles", "count_wedges_tiled", "count_wedges_hashed"),
@@ -180,7 +179,7 @@ OF_BLOCKS = {"count_houses_array", "count_wedges_tiled"}
 """Kernels that only variants with QE_TEAM_WARP have, and only those without."""
 
 PASSES = frozenset({
-    "column_sizes", "copy_lists", "count_stars", "cut_slices", "cut_tiles", "dfs_slices", "hub_rows", "pack_columns",
+    "column_sizes", "copy_lists", "cut_slices", "cut_tiles", "dfs_slices", "hub_rows", "pack_columns",
     "pack_view", "slice_view", "sort_roots",
     "eliminate_add", "eliminate_counts", "eliminate_gather", "eliminate_join", "eliminate_lengths", "eliminate_message",
     "eliminate_mirror",
@@ -196,12 +195,12 @@ PASSES = frozenset({
     "reach_count", "reach_forget", "reach_found", "reach_start", "row_numbers", "sample_roots",
     "sample_windows",
     "sampled_counts", "sampled_neighbours",
-    "links_sizes", "local_rows", "pair_ends", "pair_rows", "triangle_roots", "triangle_rows", "triangle_sides",
+    "links_sizes", "pair_ends", "pair_rows", "triangle_roots", "triangle_rows", "triangle_sides",
     "vector_weights",
 })  # fmt: skip
 """Kernels that go once over arrays and have no stop flag: ``kernels/cuda/base/stop.cuh`` says which may do so."""
 
-SHAPES = {"count_cliques", "count_edges", "count_houses", "count_stars", "count_views", "count_wedges"}
+SHAPES = {"count_cliques", "count_edges", "count_houses", "count_views", "count_wedges"}
 """Families in a namespace, with variables of a block, which runs alone here."""
 
 

@@ -23,8 +23,6 @@ PATTERNS = {
     "square": "(a)--(b)--(c)--(d)--(a)",
     "diamond": "(a)--(b), (a)--(c), (b)--(c), (b)--(d), (c)--(d)",
     "fan": "(a)--(b), (a)--(c), (b)--(c), (a)--(d), (b)--(d), (a)--(e), (b)--(e)",
-    "triangle with a tail": "(a)--(b), (a)--(c), (b)--(c), (c)--(d)",
-    "star": "(a)--(b), (a)--(c), (a)--(d)",
     "house": "(a)--(b)--(c)--(d)--(a), (a)--(e)--(b)",
 }
 SLOW = {"5-clique": 150, "6-clique": 80, "house": 300}

@@ -251,6 +251,24 @@ def labelled() -> Graph:
     return Graph.from_records(nodes, [{"type": "R", "start": a, "end": b} for a, b in ends])
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_labelled_degrees_are_found_once(labelled: Graph, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Later queries along the same relationships find them on the device, as do later runs."""
+    sent = []
+    message = elimination_steps.DeviceSteps.message
+    monkeypatch.setattr(
+        elimination_steps.DeviceSteps, "message", lambda *given: (sent.append(given), message(*given))[1]
+    )
+    star = f"MATCH {mode}(a:A)-->(b:B), (a)-->(c:A), (a)-->(d:B)"
+    for text in (f"{star} RETURN count(*)", f"{star}, (a)-->(e:B) RETURN count(*)", f"{star} RETURN a.g, count(*)"):
+        hinted = f"/*+ eliminate */ {text}"
+        assert elimination(labelled, hinted)
+        expected = sorted(labelled.query(text, device="reference").fetchall())
+        for _ in range(2):
+            assert sorted(labelled.query(hinted, device="gpu").fetchall()) == expected
+    assert len(sent) <= 4  # to A, to B, and what of either fits 128 bits alone
+
+
 @pytest.mark.parametrize(
     ("hubs", "few", "kept"),
     [(0, 64, 1024), (32, 64, 1024), (40, 3, 4096), (128, 4, 1024), (128, 0, 1024), (0, 0, 2048)],

@@ -137,7 +137,6 @@ WEIGHTED = "(a)--(b)--(c)--(a), (a)--(x), (b)--(y), (c)--(z)"
 CASES = {
     **{name: Case(count(PATTERNS[name]), no_change) for name in ("triangle", "diamond", "4-clique", "square", "house")},
     "house, in global memory": Case(count(PATTERNS["house"]), counters_in_global_memory),
-    "star": Case(count(PATTERNS["star"]), no_change),
     "5-clique": Case(count(PATTERNS["5-clique"]), no_change),
     "tree": Case(count(FEW), only("dfs_total"), stops=(3,), longer=count(MANY)),
     "total": Case(count(FEW), only("try_total")),

@@ -1,7 +1,7 @@
-// Counts what two linked vertices have in common: triangles, diamonds, fans, a triangle's tails.
+// Counts what two linked vertices have in common: triangles, diamonds, fans.
 //
-// Problem: sum over roots u and members v of u's outer slice of  g(t) * f(u),  t the number of members that u's marked slice
-// and v's streamed slice share; g is C(t, k) or t (t-1) ... of QE_TAKEN = k factors, f a product of sizes of u's slices.
+// Problem: sum over roots u and members v of u's outer slice of g(t), t the number of members that u's marked slice and v's
+// streamed slice share; g is C(t, k) or t (t-1) ... of QE_TAKEN = k factors.
 // Preconditions: lists without repetitions. A team (QE_TEAM_WARP: a warp, else a block) takes a root at a time, marks its
 // slice in shared memory (a bitmap over the first ids, a hash table for the others) and looks the streamed lists up in it,
 // a list a warp; lists of hubs are rows of bits, joined by AND. A warp that is a team takes several roots at once. Bytes moved: the streamed lists once, from L2 mostly.
@@ -34,7 +34,6 @@ struct EdgeTask {
   uint32_t base, hub_words;   // rows: ids [base, base + 32 * hub_words)
   uint32_t range;             // ids [base, base + range) are marked in the bitmap, range >= 32 * hub_words
   uint32_t table;             // slots of the hash table for the others, a power of two
-  int32_t taken_outer, taken_marked;  // f: (outer size - taken_outer) and (marked size - taken_marked), -1: no such factor
   unsigned long long* total;
 };
 
@@ -181,10 +180,7 @@ extern "C" __global__ void QE_BOUNDS count_edges(const EdgeTask task) {
         }
         if (QE_TAKEN > 1) found += chosen(t);
       }
-      uint64_t factor = 1;
-      if (task.taken_outer >= 0) factor *= n_outer > task.taken_outer ? n_outer - task.taken_outer : 0;
-      if (task.taken_marked >= 0) factor *= n > task.taken_marked ? n - task.taken_marked : 0;
-      sum.add_product(found, factor);
+      sum.add(found);
       team_sync();
       for (uint32_t i = team_rank(); i < n; i += team_size()) {
         const uint32_t bit = list[i] - task.base;

@@ -1,14 +1,13 @@
-// Elimination among the neighbours of roots: which of them are linked, and counts in these graphs, a block of rows a root.
+// Elimination among the neighbours of roots: which of them are linked.
 //
-// Problem: as kernels/host/count/eliminate_neighbours.cpp and local_triangles.cpp. `neighbours_*` find, for each root c and
-// each pair (c, y) of `first`, the pairs (c, z) of `second` for which `by` links y to z: first how many, then which. Roots with
-// many pairs are a block's, which marks the ends z in shared memory as bits and looks y's row up there; of others, and where
-// y's row is far longer, the root's ends are sought in y's row. `local_rows` makes rows of bits of the links, `local_triangles`
-// counts what two linked rows have in common.
+// Problem: as kernels/host/count/eliminate_neighbours.cpp. `neighbours_*` find, for each root c and each pair (c, y) of `first`,
+// the pairs (c, z) of `second` for which `by` links y to z: first how many, then which. Roots with many pairs are a block's, which
+// marks the ends z in shared memory as bits and looks y's row up there; of others, and where y's row is far longer, the root's
+// ends are sought in y's row.
 // Preconditions: `second` links a pair once; offsets are clear before they count. Launch: as many blocks of whole warps as run at
-// a time, shared memory as the kernels say. Bytes moved: y's row for each pair, each link once, and a row of bits for each link.
+// a time, shared memory as the kernels say. Bytes moved: y's row for each pair, each link once.
 // Deterministic. `flag` becomes 1 where numbers are too large.
-// Sources: Schank and Wagner 2005; Bisson and Fatica 2017 (bitmaps a block); Chiba and Nishizeki 1985.
+// Sources: Schank and Wagner 2005; Chiba and Nishizeki 1985.
 #include "count/eliminate.cuh"
 #include "qe/lists.h"
 
@@ -30,18 +29,6 @@ struct Neighbours {
   uint64_t from, other;
   uint32_t begin, end, bits, few;
 };
-
-// Rows of one root are [ends[c], ends[c + 1]), for c < n_roots, numbered in all from 0; owners[r] is the root of row r. Bits of a row
-// lie at bits + 32 * words[c] for a root's first, one after the other.
-struct Local {
-  Matrix links;
-  const uint64_t* ends;
-  const uint32_t* owners;
-  const uint64_t* words;  // in units of 4
-  uint32_t* bits;
-};
-
-__device__ inline uint64_t words_of(uint64_t rows) { return (rows + 127) / 128; }  // of 4 * 32 bits
 
 // Calls found(z's place, entry of `by`, its number among this lane's) for what is sought, z by z; returns how many there are before
 // this lane, and in all. By a warp.
@@ -201,53 +188,4 @@ extern "C" __global__ void pair_ends(const uint32_t* ids, uint64_t n, const Numb
 extern "C" __global__ void pair_rows(const uint32_t* ids, uint64_t n, const uint32_t* rows, uint32_t* out) {
   const uint64_t e = thread_id();
   if (e < n) out[e] = rows[ids[e]];
-}
-
-// Sets the bits of the links; they are clear.
-extern "C" __global__ void local_rows(const Local task) {
-  const uint64_t rows = task.links.hi;
-  for (uint64_t r = thread_id() / kLanes; r < rows; r += uint64_t{gridDim.x} * blockDim.x / kLanes) {
-    const uint32_t c = task.owners[r];
-    const uint64_t first = task.ends[c], words = 4 * words_of(task.ends[c + 1] - first);
-    uint32_t* bits = task.bits + 4 * task.words[c] + (r - first) * words;
-    for (uint64_t e = task.links.offsets[r] + lane_id(); e < task.links.offsets[r + 1]; e += kLanes) {
-      const uint64_t x = task.links.ids[e] - first;
-      atomicOr(&bits[x / 32], 1u << x % 32);
-    }
-  }
-}
-
-// out[e], for each link e: how many rows both of its ends are linked to.
-extern "C" __global__ void local_triangles(const Local task, Number* out, const WorkQueue queue) {
-  constexpr uint64_t kRows = 8;  // that a warp takes
-  const int lane = lane_id();
-  WorkTaker taker(queue, task.links.hi);
-  while (true) {
-    const uint64_t some = __shfl_sync(kAllLanes, lane == 0 ? taker.take(kRows) : uint64_t{0}, 0);
-    if (some >= task.links.hi) return;
-    const uint64_t last = some + kRows < task.links.hi ? some + kRows : task.links.hi;
-    for (uint64_t r = some; r < last; ++r) {
-      const uint32_t c = task.owners[r];
-      const uint64_t first = task.ends[c], words = words_of(task.ends[c + 1] - first);
-      const uint4* all = reinterpret_cast<const uint4*>(task.bits) + task.words[c];
-      const uint4* own = all + (r - first) * words;
-      int team = 1;
-      while (team < kLanes && uint64_t(2 * team) <= words) team *= 2;
-      const uint64_t begin = task.links.offsets[r], end = task.links.offsets[r + 1];
-      uint32_t steps = 0;
-      for (uint64_t at = begin; at < end && (++steps % kLookEvery || !taker.stop().warp()); at += kLanes / team) {
-        const uint64_t e = at + lane / team;
-        uint32_t found = 0;
-        if (e < end) {
-          const uint4* other = all + (task.links.ids[e] - first) * words;
-          for (uint64_t w = lane % team; w < words; w += team) {
-            const uint4 a = own[w], b = other[w];
-            found += __popc(a.x & b.x) + __popc(a.y & b.y) + __popc(a.z & b.z) + __popc(a.w & b.w);
-          }
-        }
-        for (int step = team / 2; step > 0; step /= 2) found += __shfl_xor_sync(kAllLanes, found, step);
-        if (e < end && lane % team == 0) out[e] = number_of(found);
-      }
-    }
-  }
 }

@@ -57,15 +57,14 @@ class CountedPlan:
 
 
 def try_count(store: ExecView, shapes: Sequence[Component[View]], plan: DevicePlan, run: DeviceRun) -> int | None:
-    """Return how many embeddings a plan of these shapes has; None without any, or where their kernels can't tell.
+    """Return how many embeddings a plan of these shapes has; None without any, or where their kernels don't fit.
 
     The counters of a plan that can be used again stay on the device, as long as there is room.
     """
     found = _sums(store, shapes, plan, run, (ALL_ROOTS,), slice(None)) if shapes else None
     if found is None:
         return None
-    counts = [total_of(each.shape, *sums) for each, sums in zip(shapes, found, strict=True)]
-    return None if None in counts else prod(each for each in counts if each is not None)
+    return prod(total_of(each.shape, *sums) for each, sums in zip(shapes, found, strict=True))
 
 
 def share_sums(

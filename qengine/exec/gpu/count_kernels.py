@@ -22,12 +22,11 @@ from qengine.exec.gpu.count_policy import (
     filter_launch,
     house_launches,
     hub_words,
-    star_launch,
     wedge_launches,
 )
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import device_bytes, host_bytes_of
-from qengine.plan.count_shapes import CliqueShape, CountShape, EdgeShape, HouseShape, StarShape, WedgeShape
+from qengine.plan.count_shapes import CliqueShape, CountShape, EdgeShape, HouseShape, WedgeShape
 from qengine.plan.shares import ALL_ROOTS, Share
 
 SLICE_BYTES = 16
@@ -49,15 +48,13 @@ VIEW = _native.record("u8 slices neighbours rows")
 SLICE_BOUNDS = _native.record("u4 first end lo hi; i4 below above; u4 base hub_words")
 ROOT_CLASSES = _native.record("u8 classes counts; u4 capacity unused")
 EDGE_TASK = _native.record(
-    "u8 roots n_roots next stop; VIEW outer marked streamed; u4 base hub_words range table; "
-    "i4 taken_outer taken_marked; u8 total",
+    "u8 roots n_roots next stop; VIEW outer marked streamed; u4 base hub_words range table; u8 total",
     VIEW=VIEW,
 )
 CLIQUE_TASK = _native.record(
     "u8 roots n_roots next stop; VIEW outer streamed; u4 base hub_words table capacity; u8 scratch total", VIEW=VIEW
 )
 ROOT_SET = _native.record("u8 candidates bitset; u4 first end bitset_begin begin taken round")
-STAR_TASK = _native.record("u8 roots n_roots; u8[4] slices; i4[4] less taken; i4 ordered n_factors; u8 total")
 HOUSE_TASK = _native.record(
     "u8 roots n_roots next stop; VIEW whole; u8 scratch; u4 lo span table unused; u8 kept n_kept total", VIEW=VIEW
 )
@@ -174,7 +171,7 @@ class ShapeCounter:
             return self._prepare_cliques(shape)
         if isinstance(shape, WedgeShape):
             return self._prepare_wedges(shape)
-        return self._prepare_houses(shape) if isinstance(shape, HouseShape) else self._prepare_stars(shape)
+        return self._prepare_houses(shape)
 
     def clear(self, run: DeviceRun) -> None:
         """Clear what a count leaves clear unless it was stopped."""
@@ -205,8 +202,8 @@ class ShapeCounter:
         low, high, *second = (int(word) for word in words)
         return low + (high << 64), second[0] + (second[1] << 64)
 
-    def result(self, run: DeviceRun) -> int | None:
-        """Wait, and return the count; None where one root's part exceeds 64 bits."""
+    def result(self, run: DeviceRun) -> int:
+        """Wait, and return the count."""
         return total_of(self.shape, *self.sums(run))
 
     def _prepare_edges(self, shape: EdgeShape[ViewSpec]) -> bool:
@@ -320,20 +317,6 @@ class ShapeCounter:
         first["table"], first["kept"], first["n_kept"] = launch.values["table"], kept, n_kept
         self._add("count_houses", "keep_triangular", launch, first)
         task["roots"], task["n_roots"] = kept, n_kept
-
-    def _prepare_stars(self, shape: StarShape[ViewSpec]) -> bool:
-        views = [self.view(factor.view) for factor in shape.factors]
-        classes, counts, numbers, _ = self.sort_roots(views[0], views[0], (2**32 - 1,), 1)
-        if numbers[0] == 0:
-            return True
-        task = self._task(STAR_TASK, classes, counts)
-        for k, (factor, view) in enumerate(zip(shape.factors, views, strict=True)):
-            task["slices"][k] = view.view["slices"]
-            task["less"][k], task["taken"][k] = factor.less, factor.taken
-            task["ordered"] |= int(factor.ordered) << k
-        task["n_factors"] = len(views)
-        self._add("count_stars", "count_stars", star_launch(int(numbers[0])), task)
-        return True
 
     def view(self, spec: ViewSpec, words: int = 0, base: int = 0) -> DeviceView:
         """Return a view's slices; with ``words`` also the rows of the hubs from ``base`` on, ``words`` words each."""
@@ -495,8 +478,6 @@ def edge_task(shape: EdgeShape[Any], launch: Launch, hub_words: int) -> npt.NDAr
     task = np.zeros((), EDGE_TASK)
     task["base"], task["hub_words"] = shape.marked.lo, hub_words
     task["range"], task["table"] = launch.values["range"], launch.values["table"]
-    task["taken_outer"] = -1 if shape.taken_outer is None else shape.taken_outer
-    task["taken_marked"] = -1 if shape.taken_marked is None else shape.taken_marked
     return task
 
 
@@ -505,13 +486,13 @@ def room_for_copies(free: int) -> int:
     return max(0, free - max(_LEAST_MARGIN, min(_MOST_MARGIN, free // 8)))
 
 
-def total_of(shape: CountShape[Any], first: int, second: int) -> int | None:
-    """Return the count of a shape by the sums of all roots; None where one root's part exceeds 64 bits."""
+def total_of(shape: CountShape[Any], first: int, second: int) -> int:
+    """Return the count of a shape by the sums of all roots."""
     if isinstance(shape, HouseShape):
         return (first - 2 * second) // (2 if shape.once else 1)
     if isinstance(shape, EdgeShape) and shape.twice:
         return 2 * first
-    return None if isinstance(shape, StarShape) and second else first
+    return first
 
 
 def pack_view(

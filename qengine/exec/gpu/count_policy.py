@@ -186,11 +186,6 @@ def house_launches(device: DeviceProperties, span: int) -> dict[str, Launch]:
     return found if heavy is None else {**found, "heavy": heavy}
 
 
-def star_launch(n_roots: int) -> Launch:
-    """Return the launch that counts stars, a thread a root."""
-    return Launch(min(1024, -(-n_roots // 256)), 256, 0, {}, {})
-
-
 def _hashed_launches(device: DeviceProperties) -> dict[str, Launch]:
     warps = device.warps_fitting(_SLOT * _LIGHT_TABLE, 8)
     table = min(_MIDDLE_TABLE, 1 << (device.dynamic_bytes // _SLOT).bit_length() - 1)

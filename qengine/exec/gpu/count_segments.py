@@ -58,7 +58,7 @@ _SUMS_BYTES = 32
 
 def is_segmented(shape: CountShape[Any]) -> bool:
     """Tell whether counts of a shape's roots are sums over their members, so that these may be counted in parts."""
-    return isinstance(shape, EdgeShape) and shape.taken_outer is None
+    return isinstance(shape, EdgeShape)
 
 
 class Segmented:
@@ -252,7 +252,7 @@ class SegmentCounter(Segmented):
         assert self.admitted is not None
         run, shape, least = self.base.run, self.shape, None
         limits = edge_limits(shape.marked.hi - shape.marked.lo)
-        if shape.streamed.below and shape.taken_marked is None and self.admitted.is_one:
+        if shape.streamed.below and self.admitted.is_one:
             least = shape.taken  # lesser members are sought: nothing behind the last member that has any is read
         cut = RootPieces.cut(self.admitted, self.cuts, self.roots.share, limits, self.room, least, run.context)
         self.pieces, self.pieces_of = cut.pieces, cut.of

@@ -30,7 +30,6 @@ def _counting() -> dict[str, tuple[Mapping[str, int | str], ...]]:
         "count_cliques": tuple(cliques.values()),
         "count_edges": tuple(edges),
         "count_houses": (*_TEAMS, {"QE_GLOBAL": 1}),
-        "count_stars": ({},),
         "count_views": ({},),
         "count_wedges": tuple(wedges),
     }

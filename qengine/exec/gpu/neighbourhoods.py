@@ -27,9 +27,6 @@ NEIGHBOURS = _native.record(
 )
 """As the kernels' ``Neighbours``."""
 
-LOCAL = _native.record("MATRIX links; u8 ends owners words bits", MATRIX=MATRIX)
-"""As the kernels' ``Local``."""
-
 _SHARE = 16
 """Of the free memory's bytes, one for so many of the links that some roots' neighbours can have at the most."""
 
@@ -38,8 +35,8 @@ _LEAST, _MOST = 1 << 16, 1 << 33
 _KNOWN = 4
 """As so many a link counts where it is known how many there are, not only how many there can be."""
 
-_BITS = 32
-"""So many that there can be count as one then: each may have a bit."""
+_APART = 32
+"""So many that there can be count as one then, too: roots of many pairs take room without links."""
 
 _WARP_MARKS = 1_024
 """Bytes that a warp marks ends of pairs in."""
@@ -120,7 +117,7 @@ def _ranges(steps: DeviceSteps, among: Among) -> Iterator[tuple[int, int]]:
 
 
 def _known_links(steps: DeviceSteps, among: Among, most: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return how many links there are for each root, where triangles tell, each as ``_KNOWN`` and what bits take."""
+    """Return how many links there are for each root, where triangles tell, as ``_KNOWN`` each and by ``_APART``."""
     by = root_matrices(steps.steps, among)[0]
     found = [call for call in among.calls if isinstance(steps.steps[call.places[0]], Neighbourhoods)]
     if [(call.kernel, call.reads[-1]) for call in found] != [("symmetric_links", by)] or not steps.matrices[by].pairs:
@@ -128,7 +125,7 @@ def _known_links(steps: DeviceSteps, among: Among, most: npt.NDArray[np.float64]
     matrix = steps.matrices[by]
     triangles = np.empty(matrix.rows, np.uint64)
     steps.read(steps.counted_triangles(by, by_pair=False), triangles)
-    links = most / _BITS
+    links = most / _APART
     links[int(matrix.record["lo"]) : int(matrix.record["hi"])] += 2 * _KNOWN * triangles.astype(np.float64)
     return links
 
@@ -156,7 +153,7 @@ class Piece:
         self.of_pairs = frozenset(among.steps)
         self.first, self.last = first, last
         self._pairs: dict[int, _Pairs] = {}
-        self._local: dict[int, npt.NDArray[Any]] = {}
+        self._owners: dict[int, np.uint64] = {}
         self._linked: dict[int, LinkedPairs] = {}
 
     def size(self, domain: Domain) -> int:
@@ -318,41 +315,11 @@ class Piece:
 
     # ------------------------------------------------------------ within blocks
 
-    def local(self, place: int) -> npt.NDArray[Any]:
-        """Return a task on a matrix that is local, without bits."""
-        if place not in self._local:
-            step = self.program[place]
-            assert isinstance(step, Neighbourhoods)
-            pairs, links = self.pairs(step.first), self.steps.matrices[place]
-            task = np.zeros((), LOCAL)
-            task["links"], task["ends"] = links.record, pairs.matrix.record["offsets"]
-            owners, _ = self.steps.owners(pairs.matrix)
-            task["owners"] = owners
-            self._local[place] = task
-        return self._local[place]
-
-    def triangles(self, place: int) -> DeviceMatrix:
-        """Count the triangles of each link."""
-        of = self.steps
-        links = of.matrices[place]
-        out = of.allocate(of.width * links.entries, "a matrix")
-        if not links.entries:
-            return links.with_values(out)
-        step = self.program[place]
-        assert isinstance(step, Neighbourhoods)
-        degrees = np.diff(self.pairs(step.first).ends)
-        words = degrees * ((degrees + np.uint64(127)) // np.uint64(128))
-        before = np.concatenate((np.zeros(1, np.uint64), np.cumsum(words)))
-        task = self.local(place).copy()
-        task["words"] = of.upload(before)
-        bits = of.allocate(16 * int(before[-1]), _WHAT, clear=True)
-        task["bits"] = bits.ptr
-        kernel = of.kernel("eliminate_neighbours", "local_rows", 0)
-        self.run.launch(kernel, self.blocks(kernel, _THREADS, 0), _THREADS, (task,))
-        kernel = of.kernel("eliminate_neighbours", "local_triangles", 0)
-        given = task, np.uint64(out.ptr), of.deal()
-        self.run.launch(kernel, self.blocks(kernel, _THREADS, 0), _THREADS, given)
-        return links.with_values(out)
+    def owners(self, place: int) -> np.uint64:
+        """Return where the root of each pair of a matrix is."""
+        if place not in self._owners:
+            self._owners[place], _ = self.steps.owners(self.pairs(place).matrix)
+        return self._owners[place]
 
     def linked(self, place: int) -> LinkedPairs:
         """Return the links of a symmetric matrix's neighbours, each found once for both its pairs."""
@@ -375,6 +342,7 @@ class Piece:
         """
         step = self.program[of.ways[0].link]
         assert isinstance(step, Neighbourhoods)
-        task, pairs = self.local(of.ways[0].link), self.pairs(step.first)
+        pairs = self.pairs(step.first)
         most = int(np.diff(pairs.ends).max(initial=0))
-        return self.steps.row_products(of, pairs.size, pairs.size, most, (task["ends"], task["owners"]))
+        local = pairs.matrix.record["offsets"], self.owners(step.first)
+        return self.steps.row_products(of, pairs.size, pairs.size, most, local)

@@ -10,6 +10,7 @@ from qengine._frozen import record, replace
 from qengine.catalog.costs import costs
 from qengine.optimizer.access import with_access
 from qengine.optimizer.difference import Differences
+from qengine.optimizer.intervals import expected_rows
 from qengine.optimizer.joins import Join, JoinSide
 from qengine.optimizer.lower.conditions import PostFilters, compared_values, has_few_values, joined
 from qengine.optimizer.lower.demand import Duplicates
@@ -169,6 +170,7 @@ class MatchSearches(MatchStrategies):
             cost=order.cost,
             shapes=strategy.shapes,
             on_gpu=order.on_gpu,
+            given=expected_rows(self.root, self.catalog).high if matching.bound else 1.0,
         )
         if strategy.elimination is not None:
             self.root = self._eliminate(search, request, strategy)

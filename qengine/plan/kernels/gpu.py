@@ -93,6 +93,11 @@ def _message_cost(facts: Facts, group: Group) -> float:
     return facts.take["entry"] * entries + facts.take["vertex"] * facts.size(matrix)
 
 
+def _degrees_cost(facts: Facts, group: Group) -> float:
+    """They stay on the device."""
+    return _FIRST * _message_cost(facts, group)
+
+
 def _over_pairs_cost(facts: Facts, group: Group) -> float:
     return facts.take["vertex"] * facts.entries(group.reads[0])
 
@@ -148,10 +153,6 @@ def _of_a_graph(facts: Facts, place: int) -> bool:
     assert isinstance(step, MaskedProduct)
     few = isinstance(facts.steps[step.across], Matrix) and facts.most_entries(step.across) <= shapes.MOST_ENTRIES
     return step.vector is None and few
-
-
-def _local_triangles_cost(facts: Facts, group: Group) -> float:
-    return facts.take["local_triangle"] * facts.entries(group.reads[0])
 
 
 def _unless_corners(facts: Facts, group: Group) -> str:
@@ -296,6 +297,8 @@ GPU_KERNELS = (
            far="in order"),
     Kernel("matrix_product", "gpu", Product, "A ∘ B", _matrix_product_cost, _few_matrices, far="in order"),
     Kernel("vector_product", "gpu", Product, "x ∘ y", _product_cost, _few_factors, far="in order"),
+    Kernel("degrees", "gpu", MatVec, "y = A x that the graph keeps, x by labels", _degrees_cost, shapes.degrees,
+           far="in order"),
     Kernel("message", "gpu", MatVec, "y = A x", _message_cost, far="in order"),
     Kernel(
         "vertex_triangles", "gpu", MaskedProduct, "y[u] = Σ over v of C[u, v], C⟨A⟩ = A Aᵀ, A simple",
@@ -306,10 +309,6 @@ GPU_KERNELS = (
         "triangle_weight_sums", "gpu", MaskedProduct,
         "Σ over triangles of the products of 0 to 3 corners' weights, A simple", _corners_cost, groups=corner_groups,
         total=True, unless=_unless_corners, otherwise="masked_product", far="hubs",
-    ),
-    Kernel(
-        "local_triangles", "gpu", MaskedProduct, "C⟨A⟩ = A Aᵀ, A among neighbours, by rows of bits",
-        _local_triangles_cost, shapes.local_triangles, unless=shapes.unless_simple, otherwise="masked_product",
     ),
     Kernel(
         "triangle_counts", "gpu", MaskedProduct, "C⟨A⟩ = A Aᵀ, A simple, by lesser neighbours", _triangle_counts_cost,

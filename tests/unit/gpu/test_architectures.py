@@ -40,7 +40,6 @@ from qengine.exec.gpu.count_policy import (
     filter_launch,
     house_launches,
     hub_words,
-    star_launch,
     wedge_launches,
 )
 from qengine.exec.gpu.families import FAMILIES
@@ -177,7 +176,6 @@ def chosen(device: DeviceProperties) -> Iterator[tuple[str, str, Launch]]:
         for name, launch in house_launches(device, span).items():
             yield "count_houses", "count_houses_array" if name == "heavy" else "count_houses_hashed", launch
     yield "count_houses", "keep_triangular", filter_launch(device)
-    yield "count_stars", "count_stars", star_launch(1 << 20)
     sizes = [(0, 64), (1, 256), (2, 700), (3, 1_500), (3, 3_500)]
     for (k, largest), depth, span in product(sizes, (3, 4, 5), (16_384, 3_000_000)):
         made = clique_launch(device, k, span, min(largest, CLIQUE_LIMITS[k]), depth, triangular=(k + depth) % 2 == 0)
@@ -190,7 +188,7 @@ def taken_by(architecture: int, family: str, macros: tuple[tuple[str, int], ...]
     return resources(compiled.compile_family(family, architecture, dict(macros)))
 
 
-FAMILIES_BY_POLICY = ("count_cliques", "count_edges", "count_houses", "count_stars", "count_wedges")
+FAMILIES_BY_POLICY = ("count_cliques", "count_edges", "count_houses", "count_wedges")
 
 
 def by_policy() -> Iterator[object]:
@@ -227,4 +225,4 @@ def test_older_instructions_can_be_used_on_newer_devices() -> None:
 
 def test_newer_instructions_are_refused() -> None:
     with pytest.raises(Exception, match="no such instructions"):
-        compiled.compile_family("count_stars", 75, {"QE_ARCHITECTURE": 800})
+        compiled.compile_family("count_houses", 75, {"QE_ARCHITECTURE": 800})

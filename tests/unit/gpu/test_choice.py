@@ -11,6 +11,14 @@ from qengine.errors import DeviceError, Unsupported
 from qengine.estimate.device import choose_device
 from qengine.exec import choice
 from qengine.exec.gpu import device as device_module
+from qengine.plan.count_shapes import EdgeShape
+from qengine.plan.device_cost import device_search_cost
+from qengine.plan.physical import Search
+from qengine.plan.traverse import operators
+from qengine.testing.plans import planned
+
+FREE = {"host": 0.0, "threads": 1.0, "vertex": 5.0, "row": 50.0}
+"""Prices by which any search is long."""
 
 
 @pytest.fixture
@@ -23,7 +31,7 @@ def graph() -> Graph:
 
 def chosen(graph: Graph, pattern: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
     """Return what "auto" takes for a query that counts as large, on a machine that counts as having a GPU."""
-    monkeypatch.setattr(choice, "costs", lambda device, section: {"host": 0.0, "vertex": 5.0, "row": 50.0})
+    monkeypatch.setattr(choice, "costs", lambda device, section: FREE)
     monkeypatch.setattr(device_module, "missing", lambda: None)
     monkeypatch.setattr(device_module, "usable", lambda asked=(): (0,))
     plan = graph.explain(pattern)
@@ -71,7 +79,7 @@ def test_an_elimination_that_the_gpu_lacks_kernels_for_is_compared_with_its_sear
 def test_a_count_is_searched_where_that_takes_less(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device_module, "missing", lambda: None)
     monkeypatch.setattr(device_module, "usable", lambda asked=(): (0,))
-    monkeypatch.setattr(choice, "costs", lambda device, section: {"host": 0.0, "vertex": 5.0, "row": 50.0})
+    monkeypatch.setattr(choice, "costs", lambda device, section: FREE)
     largest = choice.largest_search(graph.explain("/*+ search */ MATCH (a)-->(b)-->(c) RETURN count(*)").plan)
     assert largest is not None
     search = replace(largest.search, shapes=(), cost=1e9, on_gpu=1e11)
@@ -84,7 +92,7 @@ def test_a_count_is_searched_where_that_takes_less(graph: Graph, monkeypatch: py
 def test_a_short_elimination_stays_on_the_cpu(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     path = "MATCH /*+ eliminate */ (a)-[:R]-(b)-[:R]-(c)-[:R]-(d)-[:R]-(e) RETURN count(*)"
     chosen(graph, path, monkeypatch)
-    monkeypatch.setattr(choice, "costs", lambda device, section: {"host": 1e9})
+    monkeypatch.setattr(choice, "costs", lambda device, section: {"host": 1e9, "threads": 1.0})
     monkeypatch.setattr(choice.LargestSearch, "most", 2e9)
     plan = graph.explain(path)
     assert plan.device == "cpu" and "too few to use the GPU" in plan.device_reason
@@ -105,13 +113,43 @@ def test_what_is_folded_of_lists_counts_as_their_search_and_vertices_as_little(
     assert largest.most == (largest.search.cost if searched else 5.0 * 20)
 
 
+def test_the_more_threads_the_host_has_the_more_it_keeps(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen(graph, "MATCH (a)-[:R]-(b) RETURN count(*)", monkeypatch)
+    monkeypatch.setattr(choice, "costs", lambda device, section: {"host": 3e6, "threads": 6.0})
+    largest = choice.largest_search(graph.explain("/*+ search */ MATCH (a)-->(b)-->(c) RETURN a, c").plan)
+    assert largest is not None
+    took = replace(largest, search=replace(largest.search, cost=1.5e7, on_gpu=None))
+    for processors, device in ((1, "gpu"), (4, "gpu"), (6, "cpu"), (16, "cpu")):
+        monkeypatch.setattr(choice, "usable_processors", lambda processors=processors: processors)
+        assert choice.choose("auto", took)[0] == device
+
+
+def test_a_search_from_rows_costs_so_much_for_each_of_them(graph: Graph) -> None:
+    query = "MATCH (a)-[:R]-(b) WITH DISTINCT b, a MATCH (b)-[:R]-(c)-[:R]-(d) RETURN a, d"
+    searches = [each for each in operators(graph.explain(query).plan.root) if isinstance(each, Search)]
+    largest = choice.largest_search(graph.explain(query).plan)
+    assert largest is not None and largest.search is searches[0] and len(searches) == 2
+    given = largest.search.given
+    assert 20 < given < 200 and largest.most == given * largest.search.cost
+
+
+def test_a_diamond_takes_less_of_what_the_model_says_than_a_triangle(graph: Graph) -> None:
+    """Its kernel reads the same lists, however often what they share is counted."""
+    diamond = "/*+ search */ MATCH (a)-[:R]-(b)-[:R]-(c)-[:R]-(a), (b)-[:R]-(d)-[:R]-(c) RETURN count(*)"
+    triangle = "/*+ search */ MATCH (a)-[:R]-(b)-[:R]-(c)-[:R]-(a) RETURN count(*)"
+    shapes = [search.shapes for text in (diamond, triangle) for search in planned(graph, text, Search)]
+    assert all(len(each) == 1 and isinstance(each[0].shape, EdgeShape) for each in shapes)
+    less, more = (device_search_cost(each, 1e9, None) for each in shapes)
+    assert less < more / 2
+
+
 def test_small_searches_stay_on_the_cpu(graph: Graph) -> None:
     plan = graph.explain("MATCH (a)-[:R]-(b) RETURN count(*)")
     assert plan.device == "cpu" and "too few to use the GPU" in plan.device_reason
 
 
 def test_without_a_device_auto_says_why_and_gpu_is_refused(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choice, "costs", lambda device, section: {"host": 0.0, "vertex": 5.0, "row": 50.0})
+    monkeypatch.setattr(choice, "costs", lambda device, section: FREE)
     monkeypatch.setattr(device_module, "_has_driver", lambda: False)
     plan = graph.explain("MATCH (a)-[:R]-(b) RETURN count(*)")
     assert plan.device == "cpu" and plan.device_reason == "There is no CUDA driver."

@@ -10,7 +10,7 @@ import pytest
 from qengine import _assets
 from qengine.errors import DeviceError
 from qengine.exec.gpu import nvrtc
-from qengine.exec.gpu.count_kernels import CLIQUE_TASK, EDGE_TASK, HOUSE_TASK, ROOT_SET, STAR_TASK, VIEW, WEDGE_TASK
+from qengine.exec.gpu.count_kernels import CLIQUE_TASK, EDGE_TASK, HOUSE_TASK, ROOT_SET, VIEW, WEDGE_TASK
 from qengine.exec.gpu.count_policy import (
     CLIQUE_LIMITS,
     Launch,
@@ -19,7 +19,6 @@ from qengine.exec.gpu.count_policy import (
     filter_launch,
     house_launches,
     hub_words,
-    star_launch,
     wedge_launches,
 )
 from qengine.exec.gpu.families import FAMILIES
@@ -32,7 +31,6 @@ TASKS = {
     "count_cliques": {"CliqueTask": CLIQUE_TASK},
     "count_wedges": {"WedgeTask": WEDGE_TASK},
     "count_houses": {"HouseTask": HOUSE_TASK},
-    "count_stars": {"StarTask": STAR_TASK},
 }
 
 
@@ -61,7 +59,6 @@ def test_launches_fit_the_device(device: DeviceProperties, span: int) -> None:
     for launch in (filter_launch(device), *house_launches(device, span).values()):
         check(device, launch)
         assert 4 * launch.values.get("scratch", 0) * launch.blocks <= device.memory_bytes // 8
-    assert star_launch(span).threads == 256 and star_launch(span).shared == 0
     for k in range(3):
         launch = edge_launch(device, k, span, span, {})
         check(device, launch)

@@ -25,7 +25,6 @@ from qengine.plan.count_shapes import (
     CountShape,
     EdgeShape,
     HouseShape,
-    StarShape,
     WedgeShape,
 )
 
@@ -39,9 +38,6 @@ PATTERNS = {
     "square": ("(a)--(b)--(c)--(d)--(a)", WedgeShape),
     "diamond": ("(a)--(b), (a)--(c), (b)--(c), (b)--(d), (c)--(d)", EdgeShape),
     "fan": ("(a)--(b), (a)--(c), (b)--(c), (a)--(d), (b)--(d), (a)--(e), (b)--(e)", EdgeShape),
-    "triangle with a tail": ("(a)--(b), (a)--(c), (b)--(c), (c)--(d)", EdgeShape),
-    "star": ("(a)--(b), (a)--(c), (a)--(d)", StarShape),
-    "wedge": ("(a)--(b)--(c)", StarShape),
     "house": ("(a)--(b)--(c)--(d)--(a), (a)--(e)--(b)", HouseShape),
 }
 
@@ -75,20 +71,13 @@ def chosen(n: int, taken: int, ordered: bool) -> int:
 
 def evaluate(shape: CountShape[ViewSpec], lists: Lists, root: int) -> float:
     """Count what hangs on one root."""
-    if isinstance(shape, StarShape):
-        return prod(
-            chosen(len(lists.members(each.view, root)) - each.less, each.taken, each.ordered) for each in shape.factors
-        )
     if isinstance(shape, EdgeShape):
         marked = set(lists.members(shape.marked, root))
         outer = lists.members(shape.outer, root)
         found = sum(
             chosen(len(marked & set(lists.members(shape.streamed, v))), shape.taken, shape.ordered) for v in outer
         )
-        found *= 1 + shape.twice
-        if shape.taken_outer is not None:
-            found *= max(0, len(outer) - shape.taken_outer)
-        return found if shape.taken_marked is None else found * max(0, len(marked) - shape.taken_marked)
+        return found * (1 + shape.twice)
     if isinstance(shape, CliqueShape):
         return chains(shape, lists, set(lists.members(shape.outer, root)), shape.depth)
     if isinstance(shape, WedgeShape):

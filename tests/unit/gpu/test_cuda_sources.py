@@ -34,7 +34,7 @@ from qengine.exec.gpu.cliques import CLIQUE_CHAIN, CLIQUE_INDEX, CLIQUE_TASK
 from qengine.exec.gpu.closed_walk_counts import GROUP, REMAINS, REST, REST_SHARED, STRIP, WINDOW
 from qengine.exec.gpu.eliminate_matrix import MATRIX, WORK_QUEUE
 from qengine.exec.gpu.families import FAMILIES, MESSAGE_WINDOW
-from qengine.exec.gpu.neighbourhoods import LOCAL, NEIGHBOURS
+from qengine.exec.gpu.neighbourhoods import NEIGHBOURS
 from qengine.exec.gpu.row_products import ROW_PRODUCTS, SHARED_BYTES, WAYS
 from qengine.exec.gpu.symmetric_links import LINK_SQUARES, SYMMETRIC_LINKS
 from qengine.plan.kernels.gpu import MOST_KINDS
@@ -172,8 +172,7 @@ def test_elimination_gets_what_it_expects() -> None:
             f"static_assert(kMostForestNodes == {elimination_steps.MOST_FOREST_NODES});",
         )
         check_layouts("count/rooted_forest.cu", around, *sizes, macros=macros)
-        among = {"Neighbours": NEIGHBOURS, "Local": LOCAL}
-        check_layouts("count/eliminate_neighbours.cu", among, macros=macros)
+        check_layouts("count/eliminate_neighbours.cu", {"Neighbours": NEIGHBOURS}, macros=macros)
         check_layouts("count/masked_product.cu", {"BitRows": bit_rows.BIT_ROWS, "Side": bit_rows.SIDE}, macros=macros)
         cliques = {"CliqueIndex": CLIQUE_INDEX, "CliqueChain": CLIQUE_CHAIN, "CliqueTask": CLIQUE_TASK}
         check_layouts("count/cliques.cu", cliques, macros={**macros, "QE_ROLES": 5})
