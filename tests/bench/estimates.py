@@ -17,7 +17,7 @@ from qengine import Graph
 from qengine.estimate.anytime import Goal
 from qengine.qerror import Case, Measured, Summary, measure, summary
 from qengine.testing import open_graphs as og
-from tests.bench.candidates import enron16
+from tests.bench.edge_labelled import enron_queries
 from tests.bench.estimates_coverage import METHODS, Cell, coverage, summed_up
 from tests.bench.estimates_hard import hard
 from tests.bench.timing import least
@@ -153,7 +153,7 @@ def _typed(name: str) -> Callable[[], tuple[Graph, list[Case]]]:
 
 
 def _enron16() -> tuple[Graph, list[Case]]:
-    graph, queries = enron16()
+    graph, queries = enron_queries()
     cases = []
     for name, truth in ENRON_TRUTH.items():
         labels, edges = queries[name]

@@ -20,7 +20,7 @@ from qengine import Graph
 from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.testing import generate
-from tests.bench import candidates
+from tests.bench.edge_labelled import enron_queries
 
 _RUNS = 200
 TEXTS = {
@@ -96,7 +96,7 @@ def warm(graph: Graph, text: str) -> tuple[float, float]:
 def main() -> None:
     start, end = generate.to_csr(generate.rmat(12, 16, 42)).edges()
     plain = Graph.from_edge_list((start.astype(np.int64), end.astype(np.int64)), undirected=True)
-    labelled, _ = candidates.enron16()
+    labelled, _ = enron_queries()
     print("| query | ms | kernels | besides |")
     print("| --- | --- | --- | --- |")
     for name, text in TEXTS.items():

@@ -1,6 +1,6 @@
 """How fast triangles are listed on the GPU, as device arrays and as Arrow batches: ``python -m tests.bench.listing``.
 
-Takes the scale of the R-MAT graph (default 20). Below come the same rows without one of the extension's ways each.
+Takes the scale of the R-MAT graph (default 20).
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +29,6 @@ from qengine.testing import generate
 from tests.bench.timing import least, timed
 
 SMALL_PIECES = 1 << 24
-WHOLE_ROWS = 1 << 20
 
 
 def clique(size: int) -> Search:
@@ -44,18 +42,6 @@ def clique(size: int) -> Search:
         for j in range(size)
     )
     return Search(Unit(), levels, 0, tuple(level.name for level in levels))
-
-
-class CountingTwice(Extension):
-    """Counts the extensions of each row before it makes them, as a join that allocates exactly must."""
-
-    def _fill(self, level: int, n: int, offsets: Any, begin: int, end: int, table: Any) -> None:
-        with self._working() as cp:
-            counts = cp.zeros(n, np.uint64)
-            self._launch_tiles("extend_count", level, n, offsets, begin, end, counts)
-            ends = cp.cumsum(counts)
-            self._tell(ends[-1:])
-        super()._fill(level, n, offsets, begin, end, table)
 
 
 def show(what: str, run: Callable[[], int], times: int = 3, bytes_a_row: int = 0) -> None:
@@ -78,13 +64,10 @@ def main() -> None:
     print("|---|---|---|---|---|")
     with device_run(context) as run, device_plan(store, resolved, run) as plan:
 
-        def on_device(kind: type[Extension] = Extension, **options: int) -> Callable[[], int]:
-            def rows() -> int:
-                n = sum(part.n for part in kind(run, plan.address, shape, run.free_bytes() // 2, **options).rows([], 1))
-                run.wait()
-                return n
-
-            return rows
+        def on_device() -> int:
+            n = sum(part.n for part in Extension(run, plan.address, shape, run.free_bytes() // 2).rows([], 1))
+            run.wait()
+            return n
 
         def to_arrow() -> int:
             extension = Extension(run, plan.address, shape, run.free_bytes() // 2, most_slots=SMALL_PIECES)
@@ -94,11 +77,8 @@ def main() -> None:
             )
             return sum(batch.num_rows for batch in batches)
 
-        show("device arrays", on_device())
+        show("device arrays", on_device)
         show("Arrow batches of uint32 on the host", to_arrow, bytes_a_row=12)
-        for tile, window in ((256, 32), (512, 32), (1024, 1), (WHOLE_ROWS, 32), (WHOLE_ROWS, 1)):
-            show(f"tiles of {tile} slots, {window} rows together", on_device(tile=tile, window=window), 2)
-        show("counted, then made", on_device(CountingTwice))
     show(
         "int64 chunks of the executor",
         lambda: sum(len(part.row) for part in run_search(store, search, [], 1, context, None)),  # type: ignore[arg-type]

@@ -17,9 +17,7 @@ from qengine.optimizer.rules.counts_to_existence import counts_to_existence
 from qengine.optimizer.rules.each_element import each_element
 from qengine.optimizer.rules.early_conditions import early_conditions
 from qengine.optimizer.rules.equal_elements import equal_elements
-from qengine.optimizer.rules.equalities_to_lists import equalities_to_lists
 from qengine.optimizer.rules.fold_constants import fold_constants
-from qengine.optimizer.rules.implied_edges import implied_edges
 from qengine.optimizer.rules.inlined_keys import inlined_keys
 from qengine.optimizer.rules.keys_in_parts import keys_in_parts
 from qengine.optimizer.rules.known_values import known_values
@@ -27,7 +25,6 @@ from qengine.optimizer.rules.late_subqueries import late_subqueries
 from qengine.optimizer.rules.merge_matches import merge_matches
 from qengine.optimizer.rules.push_filters import push_filters
 from qengine.optimizer.rules.push_limits import push_limits
-from qengine.optimizer.rules.redundant_distinct import redundant_distinct
 from qengine.optimizer.rules.split_chains import split_chains
 from qengine.optimizer.rules.top_k import top_k
 from qengine.optimizer.rules.tree import Rule, bottom_up, by_class, nodes_in, reached, would_change
@@ -46,17 +43,14 @@ RULES: tuple[Rule, ...] = (
     fold_constants,
     each_element,  # once all conditions of a match are its own
     equal_elements,  # once matches are merged, which it could only project from
-    equalities_to_lists,  # before what is known of values is put together
     known_values,
     contradictions,  # after constants and values are known and conditions of one element stand together
     counts_to_existence,
     counted_lists,  # once constants are known, which a condition on the list's items may read
-    redundant_distinct,  # before those that look below DISTINCT
-    counted_pairs,  # once what is different already isn't asked for
+    counted_pairs,
     inlined_keys,  # once what is read of each element is settled
     keys_in_parts,  # once keys are where they are read
     unused_optionals,
-    implied_edges,  # once matches are merged: within one clause relationships differ
     push_limits,
     top_k,  # after the limits are where they are wanted
     late_subqueries,  # once a sort's limit is known
