@@ -599,6 +599,7 @@ def test_keys_of_an_element_that_one_of_them_tells_apart_are_one(keys: str, monk
 def test_different_values_are_counted_as_rows_that_each_have_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     graph, made = unique_keys(), folds_made(monkeypatch)
     agrees(graph, "MATCH (a:P) WHERE a.g <> 3 RETURN a.t, count(DISTINCT a), count(DISTINCT a.k), count(DISTINCT a.s)")
+    agrees(graph, "MATCH (a:P) WHERE a.g <> 3 RETURN a.g, count(DISTINCT a.g)")
     assert set(made) == {(1, 1)}  # of one key, and rows are counted
 
 

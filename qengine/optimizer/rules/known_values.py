@@ -3,8 +3,8 @@
 Why: ``x.p = 1 AND x.p = y.p`` says ``y.p = 1``, which cuts the candidates of ``y``, and then nothing is left to join;
 ``IN`` lists have in common what is in all of them, and where that is nothing the match is empty (``contradictions``).
 When: conjuncts compare a node's or relationship's property by ``=`` or ``IN`` with literals, or by ``=`` with another
-property, of which the same is known then; values that other comparisons with literals exclude are left out. A property of
-which one value is known stands for it where it is compared with another, too: ``x.p = 1 AND x.p < y.p`` says ``y.p > 1``.
+property, of which the same is known then; values that other comparisons with literals exclude are left out. A property
+of which one value is known is that value in other comparisons, too: ``x.p = 1 AND x.p < y.p`` says ``y.p > 1``.
 Wrong for: parameters, whose values are not known yet; relationships of variable length, whose hops may differ.
 """
 

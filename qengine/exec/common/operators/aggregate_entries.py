@@ -314,7 +314,8 @@ class _Entries:
         bits = max(1, (rows if weights is None else weights).bit_length())
         if bits > _MOST_BITS:
             return None
-        folded = Folded(self._sums.alone, elements, self._runtime, rows, bits, maker, self._given, carried, self._once())
+        known = self._given, carried, self._once()
+        folded = Folded(self._sums.alone, elements, self._runtime, rows, bits, maker, *known)
         try:
             if not folded.open(holding):
                 return None
@@ -325,11 +326,7 @@ class _Entries:
 
     def _once(self) -> frozenset[str]:
         """Return the variables whose elements come in one row at most, which counts once."""
-        if self._counts:
-            return frozenset()
-        if self._second is None:
-            return frozenset((self._first.name,))
-        return frozenset()
+        return frozenset((self._first.name,) if self._second is None and not self._counts else ())
 
     def _add_beyond(self, folded: Folded, end: str, among: bool) -> None:
         """Give entries to a fold as often as an end doesn't say; ``among``: those alone that it counts, too."""

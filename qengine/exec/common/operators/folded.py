@@ -216,7 +216,7 @@ class Folded:
         return FoldedGroups(length, keys, [state(columns, apart) for state in self._states])
 
     def _told_by_elements(self) -> list[Expr]:
-        """Return the keys that rows are grouped by: one for all keys of an element that one of them tells from others."""
+        """Return the keys that rows are grouped by: of an element that one of its keys tells from others itself."""
         by_name: dict[str, list[Expr]] = {}
         for key in self._keys:
             by_name.setdefault(variable_of(key), []).append(key)
@@ -409,13 +409,13 @@ class Folded:
     def _distinct(self, expr: Expr, holding: Holding) -> _StateOf | None:
         """Count different values: by a bit each where few are possible, else as groups.
 
-        A group has one at most where a key tells the element from others, and one for each row where each row has an
-        element of its own and that another value.
+        A group has one at most where they are a key's or a key tells the element from others, and one for each row
+        where each row has an element of its own and that another value.
         """
         name = variable_of(expr)
         if name in self._once and self._tells_apart(expr, name):
             return lambda columns, apart: [integer_column(columns[0][0])]
-        if any(self._tells_apart(key, name) for key in self._keys):
+        if expr in self._keys or any(self._tells_apart(key, name) for key in self._keys):
             column = None if isinstance(expr, Variable) else self._column(expr, holding)
             if column is None and not isinstance(expr, Variable):
                 return None
