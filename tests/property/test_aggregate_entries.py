@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from qengine import Graph, OutOfMemory
 from qengine.exec.common.operators import aggregate_entries
+from qengine.exec.host.folds import Fold
 from qengine.optimizer import elimination
 from qengine.optimizer.lower import by_node, over_entries, weighed_entries
 from qengine.plan.physical import AggregateEntries, ThetaJoin
@@ -582,6 +583,37 @@ def test_entries_of_vertices_that_a_key_tells_apart_are_counted(calls: str, monk
     graph = unique_keys()
     agrees(graph, f"MATCH (a:P)-[:R]->(b:P) WHERE a.k > 5 RETURN a.s, a.g, {calls}")
     agrees(graph, "MATCH (a:P)-[:R]->(b:P) RETURN b.g AS g, b.k, count(*), sum(b.k) ORDER BY g LIMIT 400")
+
+
+@pytest.mark.parametrize(
+    "keys", ["a.k, a.t, b.g", "a.t, b.g, a.s, a.f", "b.s, a.g, b.g, b.t", "a, a.t, b.f", "b.k, a.s, a.t"]
+)
+def test_keys_of_an_element_that_one_of_them_tells_apart_are_one(keys: str, monkeypatch: Any) -> None:
+    graph, made = unique_keys(), folds_made(monkeypatch)
+    calls = "count(*), max(b.k), count(DISTINCT a.t), count(DISTINCT b), count(a.f)"
+    agrees(graph, f"MATCH (a:P)-[k:R]->(b:P) WHERE a.g <> 3 RETURN {keys}, {calls}")
+    agrees(graph, f"MATCH (a:P)-[k:R]->(b:P)-[:R]->(c:P) RETURN {keys}, {calls}")
+    assert made[0][0] == len({key.strip()[0] for key in keys.split(",")})
+
+
+def test_different_values_are_counted_as_rows_that_each_have_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, made = unique_keys(), folds_made(monkeypatch)
+    agrees(graph, "MATCH (a:P) WHERE a.g <> 3 RETURN a.t, count(DISTINCT a), count(DISTINCT a.k), count(DISTINCT a.s)")
+    agrees(graph, "MATCH (a:P) WHERE a.g <> 3 RETURN a.g, count(DISTINCT a.g)")
+    assert set(made) == {(1, 1)}  # of one key, and rows are counted
+
+
+def folds_made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """Return a list to which each fold adds how many keys and tasks it has."""
+    made: list[tuple[int, int]] = []
+    begin = Fold.__init__
+
+    def noted(self: Fold, names: Any, by: Any, tasks: Any, *others: Any) -> None:
+        made.append((len(by), len(tasks)))
+        begin(self, names, by, tasks, *others)
+
+    monkeypatch.setattr(Fold, "__init__", noted)
+    return made
 
 
 def unique_keys() -> Graph:

@@ -13,6 +13,7 @@ from tests.bench.analytics import tables
 from tests.bench.analytics.digest import agree, digest
 from tests.bench.analytics.draw import Analytical, draw
 from tests.bench.analytics.forms import draw_forms
+from tests.bench.analytics.report import Timed, report
 from tests.bench.analytics.shapes import SHAPES
 
 TINY = generate.SocialSize(100, 400, 5, 60, 10, 200)
@@ -83,3 +84,21 @@ def test_a_changed_answer_is_noticed(changed: dict[str, list[float | None]]) -> 
     backwards = table.take([2, 1, 0])
     assert agree(digest(table, 1), digest(backwards, 1))
     assert not agree(digest(table, 1), digest(pa.table(changed), 1))
+
+
+def test_the_report_tells_ratios_and_growth() -> None:
+    queries = list(draw(3, 5))
+
+    def timed(size: str, of: list[tuple[float | None, float | None]]) -> list[Timed]:
+        pairs = zip(queries, of, strict=True)
+        return [Timed(query, size, {"qengine": ours, "duckdb": theirs}, False) for query, (ours, theirs) in pairs]
+
+    text = report(
+        [*timed("2M", [(1.0, 4.0), (2.0, 2.0), (1.0, 0.5)]), *timed("20M", [(20.0, 20.0), (5.0, 5.0), (None, 1.0)])], 5
+    )
+    assert (
+        "3 queries: 1.26× DuckDB in the geometric mean; slower than it: 1, under 0.67: 1; without an answer: 0" in text
+    )
+    assert "3 queries: 1× DuckDB in the geometric mean; slower than it: 1, under 0.67: 1; without an answer: 1" in text
+    assert "2 queries: 1 grow over 1.3 times as much" in text
+    assert f"- 4× as much as DuckDB (1e+03 / 4e+03 ms → 2e+04 / 2e+04 ms) {queries[0].name}" in text

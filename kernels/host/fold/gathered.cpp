@@ -1,7 +1,7 @@
 // Gathered numbers dealt to lists of their groups (gathered.h), and the numbers at two places of each list's order.
 //
 // Bytes moved: a row's code and number once, a number to its list; of a selection each list a few times, in cache where it is short.
-// Source: introselect, Musser 1997; weighted selection by quickselect.
+// Source: introselect, Musser 1997, below a histogram of long lists; weighted selection by quickselect.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -52,6 +52,8 @@ void deal_rows(const GatheredRows& rows, const Places& places, int64_t* ends, in
   }
 }
 
+constexpr uint64_t kShortList = 1 << 12, kLists = 1 << 8;  // numbers; lists that a thread takes together at most
+
 struct Weighed {
   int64_t number, weight;
 };
@@ -72,6 +74,41 @@ int64_t weighed_at(Weighed* begin, Weighed* end, int64_t place) {
     if (place < 0 || more == end) return pivot;
     begin = more;
   }
+}
+
+// Writes the numbers at a place of the order of some, and at the same or the next one. Long lists are cut to what shares a bucket of
+// their range with the first, until few are left.
+void select_two(int64_t* numbers, uint64_t n, uint64_t first, uint64_t second, int64_t two[2]) {
+  constexpr int kBits = 11;
+  while (n > kShortList) {
+    const auto [low, high] = std::minmax_element(numbers, numbers + n);
+    const auto least = static_cast<uint64_t>(*low), range = static_cast<uint64_t>(*high) - least;
+    if (!range) break;
+    const int shift = std::max(0, 64 - kBits - __builtin_clzll(range));
+    uint64_t counts[1 << kBits] = {};
+    for (uint64_t i = 0; i < n; ++i) ++counts[(static_cast<uint64_t>(numbers[i]) - least) >> shift];
+    uint64_t bucket = 0, before = 0;
+    for (; before + counts[bucket] <= first; ++bucket) before += counts[bucket];
+    if (before + counts[bucket] <= second) {  // the last of a bucket, and the first behind it
+      two[0] = INT64_MIN, two[1] = INT64_MAX;
+      for (uint64_t i = 0; i < n; ++i) {
+        const bool below = (static_cast<uint64_t>(numbers[i]) - least) >> shift <= bucket;
+        two[0] = std::max(two[0], below ? numbers[i] : INT64_MIN);
+        two[1] = std::min(two[1], below ? INT64_MAX : numbers[i]);
+      }
+      return;
+    }
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < n; ++i) {
+      const int64_t number = numbers[i];
+      numbers[kept] = number;
+      kept += (static_cast<uint64_t>(number) - least) >> shift == bucket;
+    }
+    n = kept, first -= before, second -= before;
+  }
+  std::nth_element(numbers, numbers + first, numbers + n);
+  two[0] = numbers[first];
+  two[1] = second == first ? two[0] : *std::min_element(numbers + second, numbers + n);
 }
 
 // NaN is greatest.
@@ -118,30 +155,31 @@ QE_API int32_t qe_fold_take_gathered(const Fold* fold, int32_t task, uint64_t n,
 // Writes for each of n lists the numbers at two places of its order, the second the first or the next one. Places are below the
 // list's length or, with weights, all positive, their sum; a list without numbers is left alone. kOutOfMemory.
 QE_API int32_t qe_select_places(uint64_t n, const int64_t* begins, const int64_t* numbers, int32_t floats, const int64_t* weights,
-                                const int64_t* first, const int64_t* second, int64_t* found) {
+                                const int64_t (*places)[2], int64_t (*found)[2], qe::Control* control) {
   return qe::eliminate::guarded([&] {
-    std::vector<int64_t> order;
-    std::vector<Weighed> weighed;
-    for (uint64_t k = 0; k < n; ++k) {
-      const auto length = static_cast<size_t>(begins[k + 1] - begins[k]);
-      if (!length) continue;
-      const int64_t *from = numbers + begins[k], *times = weights ? weights + begins[k] : nullptr;
-      int64_t below, above;
-      if (times) {
-        weighed.clear();
-        for (size_t i = 0; i < length; ++i) weighed.push_back({order_of(from[i], floats), times[i]});
-        below = weighed_at(weighed.data(), weighed.data() + length, first[k]);
-        above = second[k] == first[k] ? below : weighed_at(weighed.data(), weighed.data() + length, second[k]);
-      } else {
-        order.resize(length);
-        for (size_t i = 0; i < length; ++i) order[i] = order_of(from[i], floats);
-        const auto at = order.begin() + first[k];
-        std::nth_element(order.begin(), at, order.end());
-        below = *at;
-        above = second[k] == first[k] ? below : *std::min_element(at + 1, order.end());
+    const auto total = static_cast<uint64_t>(begins[n] - begins[0]);
+    const int threads = qe::eliminate::workers_for(control, total);
+    const uint64_t together = std::max<uint64_t>(1, std::min(n / static_cast<uint64_t>(8 * threads), kLists));
+    check(qe::eliminate::each_piece(threads, control, n, together, [&](uint64_t begin, uint64_t end) {
+      std::vector<int64_t> order;
+      std::vector<Weighed> weighed;
+      for (uint64_t k = begin; k < end; ++k) {
+        const auto length = static_cast<size_t>(begins[k + 1] - begins[k]);
+        if (!length) continue;
+        const int64_t *from = numbers + begins[k], *times = weights ? weights + begins[k] : nullptr;
+        int64_t two[2];
+        if (times) {
+          weighed.clear();
+          for (size_t i = 0; i < length; ++i) weighed.push_back({order_of(from[i], floats), times[i]});
+          two[0] = two[1] = weighed_at(weighed.data(), weighed.data() + length, places[k][0]);
+          if (places[k][1] != places[k][0]) two[1] = weighed_at(weighed.data(), weighed.data() + length, places[k][1]);
+        } else {
+          order.resize(length);
+          for (size_t i = 0; i < length; ++i) order[i] = order_of(from[i], floats);
+          select_two(order.data(), length, static_cast<uint64_t>(places[k][0]), static_cast<uint64_t>(places[k][1]), two);
+        }
+        for (int i = 0; i < 2; ++i) found[k][i] = bits_of_order(two[i], floats);
       }
-      found[2 * k] = bits_of_order(below, floats);
-      found[2 * k + 1] = bits_of_order(above, floats);
-    }
+    }));
   });
 }

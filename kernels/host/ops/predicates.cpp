@@ -1,6 +1,8 @@
 // Predicates of one element over a range of ids: a program of truth values, run for blocks that fit into the first cache.
 //
-// Bytes moved: the columns that the program names, once, and a byte for each id; rooms for truth values that wait stay in the
+// Of conditions that must all hold those that hold least in a block are asked first, others where one id at least is left.
+//
+// Bytes moved: the columns that the program names, once at most, and a byte for each id; rooms for truth values that wait stay in the
 // caches. A truth value is two bits here, true and false, neither for null: joins are then a few operations on bytes.
 #include <algorithm>
 #include <cstring>
@@ -105,8 +107,8 @@ QE_INLINE void join(int32_t kind, const uint8_t* other, uint64_t n, uint8_t* tru
   else for (uint64_t i = 0; i < n; ++i) truth[i] = joined_truth(kXor, truth[i], other[i]);
 }
 
-// Runs a program for ids [first, first + n), n <= kBlock; room: a block for each truth value that may wait.
-QE_INLINE void evaluate(const PredicateStep* steps, int32_t n_steps, int64_t first, uint64_t n, uint8_t* room, uint8_t* holds) {
+// Runs a program for ids [first, first + n), n <= kBlock; room: a block for each truth value that may wait, the last one the first.
+QE_INLINE void evaluate(const PredicateStep* steps, int32_t n_steps, int64_t first, uint64_t n, uint8_t* room) {
   uint8_t* top = room - kBlock;
   for (int32_t k = 0; k < n_steps; ++k) {
     const PredicateStep& step = steps[k];
@@ -119,22 +121,50 @@ QE_INLINE void evaluate(const PredicateStep* steps, int32_t n_steps, int64_t fir
       top -= kBlock;
     }
   }
-  for (uint64_t i = 0; i < n; ++i) holds[i] = top[i] & kTrue;
 }
 
-using Evaluate = void (*)(const PredicateStep*, int32_t, int64_t, uint64_t, uint8_t*, uint8_t*);
+using Evaluate = void (*)(const PredicateStep*, int32_t, int64_t, uint64_t, uint8_t*);
 
-void evaluate_baseline(const PredicateStep* steps, int32_t n_steps, int64_t first, uint64_t n, uint8_t* room, uint8_t* holds) {
-  evaluate(steps, n_steps, first, n, room, holds);
+// Steps [begin, end), a program of its own which must be true; for how many ids of a block it was.
+struct Part {
+  int32_t begin, end;
+  uint64_t held;
+};
+
+// The parts of a program that ANDs join, in their order. begins: where the value starts that each step leaves.
+std::vector<Part> parts_of(const PredicateStep* steps, int32_t n_steps, const std::vector<int32_t>& begins) {
+  std::vector<Part> parts;
+  int32_t end = n_steps;
+  for (; steps[end - 1].kind == kAnd; end = parts.back().begin) parts.push_back({begins[static_cast<size_t>(end - 2)], end - 1, 0});
+  parts.push_back({0, end, 0});
+  std::reverse(parts.begin(), parts.end());
+  return parts;
+}
+
+// Writes whether all parts are true for ids [first, first + n), n <= kBlock. Unless `all` are asked, none is where none holds.
+void conjunction(Evaluate evaluate, const PredicateStep* steps, std::vector<Part>& parts, bool all, int64_t first, uint64_t n,
+                 uint8_t* room, uint8_t* holds) {
+  for (size_t k = 0; k < parts.size(); ++k) {
+    if (k && !all && !std::memchr(holds, 1, n)) return;
+    Part& part = parts[k];
+    evaluate(steps + part.begin, part.end - part.begin, first, n, room);
+    if (k) for (uint64_t i = 0; i < n; ++i) holds[i] &= room[i];
+    else for (uint64_t i = 0; i < n; ++i) holds[i] = room[i] & kTrue;
+    if (all) part.held = static_cast<uint64_t>(std::count(room, room + n, uint8_t{kTrue}));
+  }
+}
+
+void evaluate_baseline(const PredicateStep* steps, int32_t n_steps, int64_t first, uint64_t n, uint8_t* room) {
+  evaluate(steps, n_steps, first, n, room);
 }
 
 #if QE_X86
-QE_AVX2 void evaluate_avx2(const PredicateStep* steps, int32_t n_steps, int64_t first, uint64_t n, uint8_t* room, uint8_t* holds) {
-  evaluate(steps, n_steps, first, n, room, holds);
+QE_AVX2 void evaluate_avx2(const PredicateStep* steps, int32_t n_steps, int64_t first, uint64_t n, uint8_t* room) {
+  evaluate(steps, n_steps, first, n, room);
 }
 
-QE_AVX512 void evaluate_avx512(const PredicateStep* steps, int32_t n_steps, int64_t first, uint64_t n, uint8_t* room, uint8_t* holds) {
-  evaluate(steps, n_steps, first, n, room, holds);
+QE_AVX512 void evaluate_avx512(const PredicateStep* steps, int32_t n_steps, int64_t first, uint64_t n, uint8_t* room) {
+  evaluate(steps, n_steps, first, n, room);
 }
 #endif
 
@@ -167,17 +197,27 @@ using namespace qe::predicates;
 QE_API int32_t qe_predicate_holds(const qe::PredicateStep* steps, int32_t n_steps, int64_t first, uint64_t n, uint8_t* holds,
                                   qe::Control* control) {
   int32_t depth = 0, deepest = 0;
+  std::vector<int32_t> begins(static_cast<size_t>(n_steps));
   for (int32_t k = 0; k < n_steps; ++k) {
-    depth += steps[k].kind < qe::kAnd ? 1 : steps[k].kind == qe::kNot ? 0 : -1;
+    const bool joins = steps[k].kind >= qe::kAnd && steps[k].kind != qe::kNot;
+    depth += steps[k].kind < qe::kAnd ? 1 : joins ? -1 : 0;
     deepest = std::max(deepest, depth);
     if (depth < 1) return qe::kInvalid;
+    int32_t begin = k;
+    for (int32_t values = steps[k].kind < qe::kAnd ? 0 : joins ? 2 : 1; values; --values) begin = begins[static_cast<size_t>(begin - 1)];
+    begins[static_cast<size_t>(k)] = begin;
   }
   if (depth != 1) return qe::kInvalid;
   const Evaluate evaluate = chosen();
+  const std::vector<Part> parts = parts_of(steps, n_steps, begins);
   return qe::eliminate::each_piece(qe::eliminate::workers_for(control, n), control, n, kPiece, [&](uint64_t begin, uint64_t end) {
     std::vector<uint8_t> room(static_cast<uint64_t>(deepest) * kBlock);
-    for (uint64_t at = begin; at < end; at += kBlock)
-      evaluate(steps, n_steps, first + static_cast<int64_t>(at), std::min(kBlock, end - at), room.data(), holds + at);
+    std::vector<Part> own = parts;
+    for (uint64_t at = begin; at < end; at += kBlock) {
+      const bool all = at == begin && own.size() > 1;  // the first block tells which part is to come first
+      conjunction(evaluate, steps, own, all, first + static_cast<int64_t>(at), std::min(kBlock, end - at), room.data(), holds + at);
+      if (all) std::stable_sort(own.begin(), own.end(), [](const Part& a, const Part& b) { return a.held < b.held; });
+    }
   });
 }
 

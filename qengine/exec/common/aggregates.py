@@ -32,6 +32,7 @@ from qengine.exec.common.expressions.operand import operand
 from qengine.exec.common.grouping import Groups, by_code, group_rows
 from qengine.exec.common.ordering import ranks
 from qengine.exec.common.weighed_values import of_weighed_values
+from qengine.exec.context import ExecutionContext
 from qengine.exec.scalar.aggregates import accumulator, mean, plus, summed
 from qengine.plan.expr import AggregateCall
 from qengine.temporal import Duration
@@ -84,8 +85,8 @@ class Aggregator(ABC):
         """
 
 
-def aggregator(call: AggregateCall) -> Aggregator:
-    """Return the aggregator for a call."""
+def aggregator(call: AggregateCall, context: ExecutionContext) -> Aggregator:
+    """Return the aggregator for a call; ``context``: in which it works."""
     if not call.args:
         return _CountRows()
     inner: Aggregator
@@ -99,7 +100,7 @@ def aggregator(call: AggregateCall) -> Aggregator:
         case "collect":
             inner = _Collected()
         case _:
-            inner = _OfWeighedValues(call)
+            inner = _OfWeighedValues(call, context)
     return DistinctValues(inner) if call.distinct else inner
 
 
@@ -383,8 +384,9 @@ class _OfWeighedValues(Aggregator):
 
     of_fixed_size = False
 
-    def __init__(self, call: AggregateCall) -> None:
+    def __init__(self, call: AggregateCall, context: ExecutionContext) -> None:
         self._call = call
+        self._context = context
         self.arguments = len(call.args)
 
     def partial(self, groups: Groups, args: list[Column], weights: IntArray | None) -> State:
@@ -409,7 +411,7 @@ class _OfWeighedValues(Aggregator):
         values, times, *others = state
         assert isinstance(values, ListColumn)
         assert isinstance(times, ListColumn)
-        found = of_weighed_values(self._call.name, values, times, others)
+        found = of_weighed_values(self._call.name, values, times, others, self._context)
         if found is not None:
             return found
         results = []  # some value is wrong, which is told here

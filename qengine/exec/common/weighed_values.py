@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from qengine import _native
-from qengine._control import Status
 from qengine.exec.common.columns import ArrowColumn, Column, ConstantColumn, ListColumn, concatenate, null_column
 from qengine.exec.common.expressions.operand import operand
 from qengine.exec.common.ordering import ranks
+from qengine.exec.context import ExecutionContext
 from qengine.exec.scalar.values import NUMBERS
 
 _LOST = {"stdev": 1, "stdevp": 0}
@@ -25,7 +24,9 @@ _SAFE = 2.0**62
 Numbers = npt.NDArray[Any]
 
 
-def of_weighed_values(name: str, values: ListColumn, times: ListColumn, others: Sequence[Column]) -> Column | None:
+def of_weighed_values(
+    name: str, values: ListColumn, times: ListColumn, others: Sequence[Column], context: ExecutionContext
+) -> Column | None:
     """Return an aggregate for each group; null, or 0.0 of a deviation, where it has no values.
 
     None where a value is no number and has to be one, or a share isn't one from 0 to 1.
@@ -41,6 +42,13 @@ def of_weighed_values(name: str, values: ListColumn, times: ListColumn, others: 
         How often each counts, in lists of the same lengths.
     others
         Of percentiles the share of each group.
+    context
+        Whose threads look for places.
+
+    Raises
+    ------
+    QueryTimeout, QueryInterrupted, OutOfMemory
+        By the context's limits.
     """
     items = values.flat()
     numbers = None if name == "percentiledisc" else _numbers(items)
@@ -60,7 +68,7 @@ def of_weighed_values(name: str, values: ListColumn, times: ListColumn, others: 
     if name == "percentilecont":
         places = shares * (totals - 1).astype(np.float64)
         lower = _whole(places, totals)
-        below, above = _ordered(items, often, lengths, lower, np.minimum(lower + 1, totals - 1))
+        below, above = _ordered(items, often, lengths, np.stack((lower, np.minimum(lower + 1, totals - 1)), 1), context)
         least, most = (_floats(column) for column in (below, above))
         before = lower.astype(np.float64)
         with np.errstate(invalid="ignore"):
@@ -69,7 +77,7 @@ def of_weighed_values(name: str, values: ListColumn, times: ListColumn, others: 
     reached = shares * totals.astype(np.float64)
     nearest = _whole(reached, totals)
     nearest -= (reached == nearest.astype(np.float64)) & (nearest > 0)
-    found, _ = _ordered(items, often, lengths, nearest, nearest)
+    found, _ = _ordered(items, often, lengths, np.stack((nearest, nearest), 1), context)
     if (totals > 0).all():
         return found
     return concatenate([found, null_column(1)]).take(np.where(totals == 0, len(found), np.arange(len(found))))
@@ -107,9 +115,10 @@ def _sums(numbers: Numbers, lengths: Numbers) -> Numbers:
 
 def _shares(column: Column, totals: Numbers) -> Numbers | None:
     """Return the share of each group, any where it has no values; None where one isn't a number from 0 to 1."""
+    if isinstance(column, ConstantColumn) and type(column.value) in NUMBERS and 0 <= column.value <= 1:
+        return np.full(len(totals), column.value, np.float64)
     shares = np.zeros(len(totals))
-    given = [column.value] * len(totals) if isinstance(column, ConstantColumn) else column.values()
-    for place, share in enumerate(given):
+    for place, share in enumerate(column.values()):
         if type(share) in NUMBERS and 0 <= share <= 1:
             shares[place] = share
         elif share is not None or totals[place]:
@@ -125,48 +134,41 @@ def _whole(places: Numbers, totals: Numbers) -> Numbers:
 
 
 def _ordered(
-    items: Column, often: Numbers | None, lengths: Numbers, first: Numbers, second: Numbers
+    items: Column, often: Numbers | None, lengths: Numbers, places: Numbers, context: ExecutionContext
 ) -> tuple[Column, Column]:
-    """Return of each group's values those at two places of their order, NaN last; any value where it has none."""
+    """Return of each group's values those at two ``places`` of their order, NaN last; any value where it has none."""
     plain = isinstance(items, ArrowColumn) and (pa.types.is_int64(items.type) or pa.types.is_float64(items.type))
     if plain and (often is None or often.dtype != object):
         values = np.ascontiguousarray(items.array.to_numpy())  # type: ignore[attr-defined]
-        below, above = _selected(values, often, lengths, first, second).view(values.dtype).T
+        below, above = _selected(values, often, lengths, places, context).view(values.dtype).T
         return ArrowColumn(pa.array(below)), ArrowColumn(pa.array(above))
     order = ranks(items)
     if often is None or often.dtype != object:
         _, any_with, order = np.unique(order, return_index=True, return_inverse=True)
-        below, above = _selected(order, often, lengths, first, second).T
+        below, above = _selected(order, often, lengths, places, context).T
         return items.take(any_with[below]), items.take(any_with[above])
     found = np.lexsort((order, np.repeat(np.arange(len(lengths)), lengths)))
     counted = np.cumsum(often[found])
     before = np.concatenate((np.zeros(1, object), counted))[np.cumsum(lengths) - lengths]
-    places = (np.searchsorted(counted, before + np.maximum(each, 0), side="right") for each in (first, second))
-    below, above = (items.take(found[np.minimum(each, len(items) - 1)]) for each in places)
+    at = (np.searchsorted(counted, before + np.maximum(each, 0), side="right") for each in places.T)
+    below, above = (items.take(found[np.minimum(each, len(items) - 1)]) for each in at)
     return below, above
 
 
-def _selected(values: Numbers, often: Numbers | None, lengths: Numbers, first: Numbers, second: Numbers) -> Numbers:
-    """Return for each group the numbers at two places of its order, as int64; 0 where it has none."""
+def _selected(
+    values: Numbers, often: Numbers | None, lengths: Numbers, places: Numbers, context: ExecutionContext
+) -> Numbers:
+    """Return for each group the numbers at two ``places`` of its order, as int64; 0 where it has none."""
     begins = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
     found = np.zeros((len(lengths), 2), np.int64)
-    one, other = (np.ascontiguousarray(each, np.int64) for each in (first, second))
+    two = np.ascontiguousarray(places, np.int64)
     times = None if often is None else np.ascontiguousarray(often, np.int64)
-    status = _kernel()(
-        len(lengths), begins.ctypes.data, values.ctypes.data, values.dtype == np.float64,
-        None if times is None else times.ctypes.data, one.ctypes.data, other.ctypes.data, found.ctypes.data,
+    context.run(
+        _library().qe_select_places, len(lengths), begins.ctypes.data, values.ctypes.data, values.dtype == np.float64,
+        None if times is None else times.ctypes.data, two.ctypes.data, found.ctypes.data, ctypes.byref(context.control),
+        reads=len(values),
     )  # fmt: skip
-    if status != Status.OK:
-        raise MemoryError
     return found
-
-
-@cache
-def _kernel() -> Callable[..., int]:
-    library: Any = _native.load()
-    pointer = ctypes.c_void_p
-    library.qe_select_places.argtypes = (ctypes.c_uint64, pointer, pointer, ctypes.c_int32, *(pointer,) * 4)
-    return library.qe_select_places  # type: ignore[no-any-return]
 
 
 def _deviations(numbers: Numbers, often: Numbers | None, lengths: Numbers, lost: int) -> Column:
@@ -187,3 +189,6 @@ def _deviations(numbers: Numbers, often: Numbers | None, lengths: Numbers, lost:
         squares = added(differences * differences)
         found = np.sqrt(squares / np.maximum(totals - lost, 1))
     return ArrowColumn(pa.array(np.where(totals > lost, found, 0.0)))
+
+
+_library = _native.declared("qe_select_places u8 p p i4 p p p p")

@@ -3,19 +3,20 @@
 Why: ``x.p = 1 AND x.p = y.p`` says ``y.p = 1``, which cuts the candidates of ``y``, and then nothing is left to join;
 ``IN`` lists have in common what is in all of them, and where that is nothing the match is empty (``contradictions``).
 When: conjuncts compare a node's or relationship's property by ``=`` or ``IN`` with literals, or by ``=`` with another
-property, of which the same is known then; values that other comparisons with literals exclude are left out.
+property, of which the same is known then; values that other comparisons with literals exclude are left out. A property
+of which one value is known is that value in other comparisons, too: ``x.p = 1 AND x.p < y.p`` says ``y.p > 1``.
 Wrong for: parameters, whose values are not known yet; relationships of variable length, whose hops may differ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from qengine._frozen import frozen, replace
 from qengine.optimizer.rules.tree import changes, with_graph
-from qengine.plan.constants import COMPARE
+from qengine.plan.constants import COMPARE, FALSE
 from qengine.plan.expr import Call, Comparison, Expr, ListOf, Literal, Property, Variable, list_of_items
 from qengine.plan.logical import Match, Operator
 from qengine.plan.pattern import PatternNode, PatternRelationship, QueryGraph
@@ -54,7 +55,8 @@ def _narrowed(graph: QueryGraph) -> QueryGraph:
     if not any(fact.op == "IN" for fact in facts):
         return graph
     links = [link for link in map(_link, predicates) if link]
-    apart = not links and len({fact.of for fact in facts}) == len(facts)
+    compared = [each for each in predicates if _compares(each)]
+    apart = not links and not compared and len({fact.of for fact in facts}) == len(facts)
     if apart and all(_says(fact, _values(fact.values)) for fact in facts if fact.op == "IN"):
         return graph
     same = _Same()
@@ -64,6 +66,7 @@ def _narrowed(graph: QueryGraph) -> QueryGraph:
         same.join((fact.of,))
     instead: dict[int, Expr | None] = {}
     added: list[Expr] = []
+    known: dict[Expr, Literal] = {}
     for members in same.groups():
         about = [fact for fact in facts if fact.of in members]
         if not any(fact.op == "IN" for fact in about):
@@ -82,6 +85,11 @@ def _narrowed(graph: QueryGraph) -> QueryGraph:
         if len(values) == 1:
             linking = (each for each in predicates if (link := _link(each)) and link[0] in members)
             instead.update((id(each), None) for each in linking)
+            known.update(dict.fromkeys(members, next(iter(values.values()))))
+    for comparison in compared:
+        if not known.keys().isdisjoint(comparison.args):
+            instead[id(comparison)] = None
+            added += _with_known(comparison, known)
     return _rewritten(graph, instead, added) if instead or added else graph
 
 
@@ -138,6 +146,25 @@ def _link(predicate: Expr) -> tuple[Property, ...]:
         case Comparison(ops=("=",), args=(Property() as one, Property() as other)) if one != other:
             return (one, other) if _is_plain(one) and _is_plain(other) else ()
     return ()
+
+
+def _compares(predicate: Expr) -> TypeGuard[Comparison]:
+    """Tell whether a condition compares two properties otherwise than by ``=``."""
+    if not isinstance(predicate, Comparison) or len(predicate.ops) != 1 or predicate.ops[0] not in _FLIPPED:
+        return False
+    return predicate.ops != ("=",) and all(isinstance(each, Property) and _is_plain(each) for each in predicate.args)
+
+
+def _with_known(comparison: Comparison, known: Mapping[Expr, Literal]) -> Iterator[Expr]:
+    """Yield what a comparison says where the values of one or both properties are known: nothing where it holds."""
+    (op,), (left, right) = comparison.ops, comparison.args
+    if left in known and right in known:
+        if not _holds(op, known[left].value, known[right].value):
+            yield FALSE
+    elif left in known:
+        yield Comparison((_FLIPPED[op],), (right, known[left]))
+    else:
+        yield Comparison((op,), (left, known[right]))
 
 
 def _is_plain(of: Property) -> bool:

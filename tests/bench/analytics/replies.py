@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tests.bench.runner import Limits, Worker
+
+_GRACE = 5.0
+"""Seconds after which a process is ended that a query's limit didn't stop."""
 
 
 @dataclass(frozen=True)
@@ -23,31 +26,40 @@ class Request:
 
 def replies(
     module: str, engine: str, requests: Sequence[Request], folder: Path, limits: Limits, threads: int
-) -> list[dict[str, Any]]:
-    """Return the fastest of an engine's replies to each request; ``module``: that of the worker.
+) -> Iterator[dict[str, Any]]:
+    """Yield the fastest of an engine's replies to each request, which is sent when its reply is asked for.
 
-    A reply has ``seconds``, ``processor`` and ``answer``, or the reason why there is none.
+    ``module``: that of the worker. A reply has ``seconds``, ``processor`` and ``answer``, or the reason why there is
+    none.
     """
-    found: list[dict[str, Any]] = []
-    while len(found) < len(requests):
-        with Worker((module, engine, str(folder), str(threads)), limits) as worker:
+    place = 0
+    while place < len(requests):
+        command = (module, engine, str(folder), str(threads))
+        with Worker(command, replace(limits, seconds=limits.seconds + _GRACE)) as worker:
             if "answer" not in worker.loading:
-                return [*found, *[worker.loading] * (len(requests) - len(found))]
-            while len(found) < len(requests) and worker.is_alive:
-                request = requests[len(found)]
-                found.append(_best(worker, json.dumps({"text": request.text, "exact": request.exact}), limits.repeats))
-                _tell(engine, request, found[-1])
-    return found
+                yield from [worker.loading] * (len(requests) - place)
+                return
+            while place < len(requests) and worker.is_alive:
+                reply = _best(worker, requests[place], limits)
+                _tell(engine, requests[place], reply)
+                place += 1
+                yield reply
 
 
-def _best(worker: Worker, text: str, repeats: int) -> dict[str, Any]:
+def _best(worker: Worker, request: Request, limits: Limits) -> dict[str, Any]:
+    """Repeat a request until it has taken as long as one run may."""
+    text = json.dumps({"text": request.text, "exact": request.exact, "limit": limits.seconds})
     best: dict[str, Any] = {}
-    for _ in range(repeats):
+    spent = 0.0
+    for _ in range(limits.repeats):
         reply = worker.run(text)
         if "answer" not in reply:
             return reply
+        spent += reply["seconds"]
         least = {key: min(reply[key], best.get(key, reply[key])) for key in ("seconds", "processor")}
         best = reply | least
+        if spent > limits.seconds:
+            break
     return best
 
 

@@ -1,14 +1,15 @@
 """The process of one engine: ``python -m tests.bench.analytics.worker ENGINE FOLDER THREADS``.
 
-It loads the folder's Parquet files, then reads a query from each line of standard input, as JSON with ``text`` and
-``exact``, and runs it once. For the load and for every run it writes a line of JSON: the seconds, of a run those of all
-processors too, and a summary of the answer, or ``failed`` with a reason.
+It loads the folder's Parquet files, then reads a query from each line of standard input, as JSON with ``text``,
+``exact`` and the ``limit`` in seconds, and runs it once. For the load and for every run it writes a line of JSON: the
+seconds, of a run those of all processors too, and a summary of the answer, or ``failed`` with a reason.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -25,6 +26,7 @@ def serve(load: Callable[[], Run]) -> None:
     """Load, then answer each line of standard input, as the module says."""
     out = os.fdopen(os.dup(1), "w", buffering=1)  # engines must not write into the protocol
     os.dup2(2, 1)
+    signal.signal(signal.SIGALRM, _stopped)
     begin = time.perf_counter()
     run = load()
     out.write(json.dumps({"seconds": time.perf_counter() - begin, "answer": None}) + "\n")
@@ -32,12 +34,20 @@ def serve(load: Callable[[], Run]) -> None:
         request = json.loads(line)
         begin, spent = time.perf_counter(), time.process_time()
         try:
-            table = run(request["text"])
+            signal.setitimer(signal.ITIMER_REAL, request["limit"])
+            try:
+                table = run(request["text"])
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
             took = {"seconds": time.perf_counter() - begin, "processor": time.process_time() - spent}
             reply = took | {"answer": digest(table, request["exact"])}
         except Exception as error:
             reply = {"failed": f"{type(error).__name__}: {error}".splitlines()[0]}
         out.write(json.dumps(reply) + "\n")
+
+
+def _stopped(number: int, frame: object) -> None:
+    raise TimeoutError("the time limit")
 
 
 def into_qengine(folder: Path, threads: int) -> Run:

@@ -197,6 +197,17 @@ def test_each_row_is_of_the_column_that_is_chosen_for_it(columns: list[Column]) 
     assert chosen_rows(columns, chosen).values() == expected
 
 
+@pytest.mark.parametrize(
+    "of", [(1, 0), (1, 0.5), (0.5, None), (2**70, 1), (True, 1), (None, None), ("a", "b"), (2, [3])]
+)
+@pytest.mark.parametrize("beside", [False, True])
+def test_either_of_two_is_chosen(of: tuple[Any, Any], beside: bool) -> None:
+    """As it is: an integer beside a float remains one."""
+    columns = [ConstantColumn(of[0], 3), from_values([of[1]] * 3) if beside else ConstantColumn(of[1], 3)]
+    found = chosen_rows(columns, np.array([1, 0, 1], np.uint8)).values()
+    assert list(map(repr, found)) == list(map(repr, (of[1], of[0], of[1])))
+
+
 @pytest.mark.parametrize("days", [[], [-1], [0, 30, 31, -365, 30, 31, 0], [3, 2, 3, 2, 3, 3], [-800, 10**6]])
 def test_fields_of_few_different_days_are_those_of_each(days: list[int]) -> None:
     dates = ArrowColumn(pa.array(days, pa.int32()).cast(pa.date32()))

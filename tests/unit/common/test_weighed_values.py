@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from typing import Any
 
@@ -12,11 +13,13 @@ import pytest
 from qengine import ExecutionError, Graph
 from qengine.exec.common.columns import ArrowColumn, ConstantColumn, ListColumn, ObjectColumn, from_values
 from qengine.exec.common.weighed_values import of_weighed_values
+from qengine.exec.context import ExecutionContext
 from qengine.exec.scalar.aggregates import accumulator
 from qengine.optimizer.lower import counted_values
 from qengine.plan.expr import AggregateCall, Variable
 from qengine.testing.compare import agree
 
+CONTEXT = ExecutionContext(None, threads=2)
 _NAMES = ["percentilecont", "percentiledisc", "stdev", "stdevp"]
 
 
@@ -50,7 +53,7 @@ def test_each_group_has_its_aggregate(name: str, shares: list[Any], groups: int,
     given = [shares[k % len(shares)] for k in range(groups)]
     percentile = name.startswith("percentile")
     others = [from_values(given) if len(shares) > 1 else ConstantColumn(given[0], groups)] if percentile else []
-    found = of_weighed_values(name, ListColumn(offsets, column), ListColumn(offsets, often), others)
+    found = of_weighed_values(name, ListColumn(offsets, column), ListColumn(offsets, often), others, CONTEXT)
     assert found is not None
     for (begin, end), share, value in zip(pairwise(offsets.tolist()), given, found.values(), strict=True):
         expected = accumulator(AggregateCall(name, (Variable("x"), Variable("y"))))
@@ -63,16 +66,51 @@ def test_each_group_has_its_aggregate(name: str, shares: list[Any], groups: int,
             assert value == pytest.approx(expected.result(), rel=1e-12, abs=1e-12, nan_ok=True)
 
 
+@pytest.mark.parametrize("kind", ["spread", "normal", "near", "two", "one", "nan", "extreme", "whole"])
+def test_places_of_long_lists_are_found(kind: str) -> None:
+    dice = np.random.default_rng(7)
+    n = 60_000
+    values: Any = {
+        "spread": lambda: dice.integers(-(2**62), 2**62, n),
+        "normal": lambda: dice.normal(size=n),
+        "near": lambda: 1.0 + dice.random(n) * 1e-12,
+        "two": lambda: dice.choice([-1e300, 1e-300], n),
+        "one": lambda: np.full(n, 7),
+        "nan": lambda: np.where(dice.random(n) < 0.4, np.nan, dice.random(n)),
+        "extreme": lambda: dice.choice([-(2**63), -1, 0, 1, 2**63 - 1], n),
+        "whole": lambda: dice.integers(0, 5_000, n),
+    }[kind]()
+    offsets = np.array([0, 9, 20_000, 20_000, n])
+    often = ListColumn(offsets, ConstantColumn(1, n))
+    for share in (0.0, 0.25, 0.3999, 0.5, 0.75, 0.99999, 1.0):
+        given = [ConstantColumn(share, 4)]
+        found = of_weighed_values(
+            "percentiledisc", ListColumn(offsets, ArrowColumn(pa.array(values))), often, given, CONTEXT
+        )
+        assert found is not None
+        for (begin, end), value in zip(pairwise(offsets.tolist()), found.values(), strict=True):
+            ordered = np.sort(values[begin:end])
+            place = max(0, math.ceil(share * len(ordered)) - 1)
+            assert repr(value) == repr(ordered[place].item() if len(ordered) else None)
+        between = of_weighed_values(
+            "percentilecont", ListColumn(offsets, ArrowColumn(pa.array(values))), often, given, CONTEXT
+        )
+        assert between is not None
+        if kind in ("normal", "whole"):
+            expected = [np.quantile(values[a:b], share) for a, b in pairwise(offsets.tolist()) if a < b]
+            assert [each for each in between.values() if each is not None] == pytest.approx(expected, rel=1e-12)
+
+
 def test_values_may_count_more_often_than_64_bits_hold() -> None:
     values = ListColumn(np.array([0, 3]), from_values([30, 10, 20]))
     times = ListColumn(np.array([0, 3]), from_values([2**61, 2**62, 2**62]))
     shares = {0: 10, 0.39: 10, 0.41: 20, 0.79: 20, 0.81: 30, 1: 30}
     for share, value in shares.items():
         for name in _NAMES[:2]:
-            found = of_weighed_values(name, values, times, [ConstantColumn(share, 1)])
+            found = of_weighed_values(name, values, times, [ConstantColumn(share, 1)], CONTEXT)
             assert found is not None
             assert found.values() == [value]
-    found = of_weighed_values("stdevp", values, times, [])
+    found = of_weighed_values("stdevp", values, times, [], CONTEXT)
     assert found is not None
     assert found.values() == [pytest.approx(56**0.5)]
 
@@ -80,7 +118,7 @@ def test_values_may_count_more_often_than_64_bits_hold() -> None:
 def test_deviations_of_large_numbers_keep_their_digits() -> None:
     numbers = [1e15 + k for k in range(4)]
     lists = ListColumn(np.array([0, 4]), from_values(numbers))
-    found = of_weighed_values("stdevp", lists, ListColumn(np.array([0, 4]), ConstantColumn(1, 4)), [])
+    found = of_weighed_values("stdevp", lists, ListColumn(np.array([0, 4]), ConstantColumn(1, 4)), [], CONTEXT)
     assert found is not None
     assert found.values() == [pytest.approx(1.25**0.5, rel=1e-12)]
 

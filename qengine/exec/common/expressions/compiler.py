@@ -364,7 +364,7 @@ def _case(expr: x.Case, runtime: Runtime) -> Evaluate:
 
     def columnar(batch: Batch) -> Column | None:
         length = batch.length
-        chosen = np.full(length, len(conditions), dtype=np.int64)
+        chosen = np.full(length, len(conditions), dtype=np.min_scalar_type(len(conditions)))
         for index in range(len(conditions) - 1, -1, -1):
             column = conditions[index](batch)
             if operand(column).kind not in ("boolean", "null"):

@@ -32,6 +32,7 @@ from qengine.exec.scalar.text import parse_float, parse_integer
 
 _LARGEST = 2.0**63
 _NUMBERS = frozenset((pa.int64(), pa.float64(), pa.bool_()))
+_KINDS: dict[type, Any] = {int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
 _DIGITS = r"\A-?[0-9]{1,18}\z"
 _NO_NUMBER = r"[A-DF-HJ-MO-Zb-dghj-mo-su-xz_/:,]|[0-9.][+-]|\..*\."
 """What a text that is no number may have: letters of no number's word, a sign within, two points."""
@@ -164,7 +165,7 @@ def choose(columns: Sequence[Column], places: IntArray) -> Column:
 
 
 def chosen_rows(columns: Sequence[Column], chosen: IntArray) -> Column:
-    """Return the value that each row has in the column that is chosen for it, int64[rows]."""
+    """Return the value that each row has in the column that is chosen for it, integers[rows]."""
     if len(columns) == 2 and (found := _either(columns[0], columns[1], chosen)) is not None:
         return found
     constant = np.array([isinstance(column, ConstantColumn) for column in columns])
@@ -179,19 +180,15 @@ def chosen_rows(columns: Sequence[Column], chosen: IntArray) -> Column:
 
 def _either(first: Column, second: Column, chosen: IntArray) -> Column | None:
     """Return the same of two columns of numbers or truth values of one kind, or null; None for others."""
-    kinds = {each.type for each in (first, second) if type(each) is ArrowColumn}
+    given = [each.value if isinstance(each, ConstantColumn) else each for each in (first, second)]
+    kinds = {each.type if type(each) is ArrowColumn else _KINDS.get(type(each)) for each in given if each is not None}
     if len(kinds) != 1 or not kinds <= _NUMBERS:
         return None
     (kind,) = kinds
-    given = []
-    for each in (first, second):
-        if type(each) is ArrowColumn:
-            given.append(each.array)
-        elif isinstance(each, ConstantColumn) and each.value is None:
-            given.append(pa.scalar(None, kind))
-        else:
-            return None
-    return ArrowColumn(pc.if_else(pa.array(chosen == 0), *given))
+    if any(type(each) is int and not -(2**63) <= each < 2**63 for each in given):
+        return None
+    found = (each.array if type(each) is ArrowColumn else pa.scalar(each, kind) for each in given)
+    return ArrowColumn(pc.if_else(pa.array(chosen == 0), *found))
 
 
 def _head(_: Runtime, column: Column) -> Column | None:

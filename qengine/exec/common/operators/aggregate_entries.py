@@ -314,7 +314,8 @@ class _Entries:
         bits = max(1, (rows if weights is None else weights).bit_length())
         if bits > _MOST_BITS:
             return None
-        folded = Folded(self._sums.alone, elements, self._runtime, rows, bits, maker, self._given, carried)
+        known = self._given, carried, self._once()
+        folded = Folded(self._sums.alone, elements, self._runtime, rows, bits, maker, *known)
         try:
             if not folded.open(holding):
                 return None
@@ -322,6 +323,10 @@ class _Entries:
             return self._sums.groups(folded, self._given, self._add_beyond, holding)
         finally:
             folded.close()
+
+    def _once(self) -> frozenset[str]:
+        """Return the variables whose elements come in one row at most, which counts once."""
+        return frozenset((self._first.name,) if self._second is None and not self._counts else ())
 
     def _add_beyond(self, folded: Folded, end: str, among: bool) -> None:
         """Give entries to a fold as often as an end doesn't say; ``among``: those alone that it counts, too."""

@@ -53,7 +53,7 @@ class Aggregation:
         self._key_exprs = [expr for _, expr in operator.keys]
         self._results = [name for name, _ in operator.aggregates]
         self._calls = [call for _, call in operator.aggregates]
-        self._aggregators: list[Aggregator] = [aggregator(call) for call in self._calls]
+        self._aggregators: list[Aggregator] = [aggregator(call, runtime.context) for call in self._calls]
 
     @cached_property
     def _keys(self) -> list[Evaluate]:

@@ -116,7 +116,7 @@ def _exists(found: Iterator[Batch], count: int, weight: str | None, runtime: Run
 
 def _count(found: Iterator[Batch], count: int, weight: str | None, runtime: Runtime) -> Column:
     every = np.arange(count, dtype=np.int64)
-    counting = aggregator(AggregateCall("count", ()))
+    counting = aggregator(AggregateCall("count", ()), runtime.context)
     totals = counting.partial(Groups(every[:0], every), [], None)
     for batch in found:
         runtime.context.check()

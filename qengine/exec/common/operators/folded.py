@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from copy import copy
 from math import frexp, isfinite
 from typing import TYPE_CHECKING, Any, Protocol
@@ -53,6 +53,7 @@ from qengine.exec.view import MaskProvider
 from qengine.plan.expr import AggregateCall, Expr, Variable
 from qengine.plan.folding import GATHERED, variable_of
 from qengine.plan.logical import Aggregate
+from qengine.types import NODE
 
 if TYPE_CHECKING:
     from qengine.exec.host.folds import Fold
@@ -112,6 +113,8 @@ class Folded:
         Columns of expressions that are known already, as ``evaluated`` would return them.
     carried
         Of variables that rows have no id of: what they follow from. Rows have none without one.
+    once
+        Variables whose elements come in one row at most, which counts once.
     """
 
     def __init__(
@@ -124,17 +127,20 @@ class Folded:
         maker: FoldMaker | None = None,
         given: Mapping[Expr, Column | None] | None = None,
         carried: Mapping[str, Borne] | None = None,
+        once: Set[str] = frozenset(),
     ) -> None:
         from qengine.exec.host.folds import HostFolds
 
         self._on_host = maker is None
         self._maker = maker or HostFolds(runtime.context)
         self._carried = carried or {}
+        self._once = once
         bearers = {each.bearer for each in self._carried.values()}
         self.names = sorted(bearers.union(elements).difference(self._carried))
         self._elements = elements
         self._runtime = runtime
         self._keys = [expr for _, expr in operator.keys]
+        self._grouped = self._told_by_elements()
         self._calls = [call for _, call in operator.aggregates]
         self._rows = rows
         self._weight_bits = weight_bits
@@ -158,13 +164,15 @@ class Folded:
         from qengine.exec.host.folds import Fold
 
         self._tasks[COUNT, None] = (0, Task(COUNT))
-        for expr in self._keys[len(self._by) :]:
+        for expr in self._grouped[len(self._by) :]:
             name = variable_of(expr)
             key = keyed(expr, self._elements[name], self._runtime, self._columns.get(expr))
             if key is None:
                 return False
             holding.add(key.numbers.nbytes)
             self._by.append(self._borne(name, key))
+        if any(self._column(key, holding) is None for key in self._keys if key not in self._grouped):
+            return False
         for call in self._calls:
             state = self._state_of(call, holding)
             if state is None:
@@ -202,8 +210,30 @@ class Folded:
         self._codes = codes
         length = len(columns[0][0])
         apart = [fold.different(self._folds[0]) for fold in self._folds[1:]]
-        keys = [key.decode(code) for (_, key), code in zip(self._by, codes, strict=True)]
+        decoded = (key.decode(code) for (_, key), code in zip(self._by, codes, strict=True))
+        found = dict(zip(self._grouped, decoded, strict=True))
+        keys = [found[key] if key in found else self._of_element(key, found) for key in self._keys]
         return FoldedGroups(length, keys, [state(columns, apart) for state in self._states])
+
+    def _told_by_elements(self) -> list[Expr]:
+        """Return the keys that rows are grouped by: of an element that one of its keys tells from others itself."""
+        by_name: dict[str, list[Expr]] = {}
+        for key in self._keys:
+            by_name.setdefault(variable_of(key), []).append(key)
+        instead: list[Expr] = []
+        for name, keys in by_name.items():
+            told = len(keys) > 1 and name not in self._carried and self._elements[name].of_nodes
+            told = told and any(self._tells_apart(key, name) for key in keys)
+            instead += [Variable(name, type=NODE)] if told else keys
+        return instead
+
+    def _of_element(self, key: Expr, found: Mapping[Expr, Column]) -> Column:
+        """Return a key of the groups' elements."""
+        name = variable_of(key)
+        nodes, column = found[Variable(name, type=NODE)], self._columns[key]
+        assert isinstance(nodes, NodeColumn)
+        assert column is not None
+        return column.take(nodes.ids - self._elements[name].begin)
 
     # ------------------------------------------------------------ aggregates
 
@@ -379,10 +409,13 @@ class Folded:
     def _distinct(self, expr: Expr, holding: Holding) -> _StateOf | None:
         """Count different values: by a bit each where few are possible, else as groups.
 
-        A group has one at most where a key tells the element from others.
+        A group has one at most where they are a key's or a key tells the element from others, and one for each row
+        where each row has an element of its own and that another value.
         """
         name = variable_of(expr)
-        if any(self._tells_apart(key, name) for key in self._keys):
+        if name in self._once and self._tells_apart(expr, name):
+            return lambda columns, apart: [integer_column(columns[0][0])]
+        if expr in self._keys or any(self._tells_apart(key, name) for key in self._keys):
             column = None if isinstance(expr, Variable) else self._column(expr, holding)
             if column is None and not isinstance(expr, Variable):
                 return None
