@@ -225,6 +225,11 @@ class Graph(Importing, Registering, Appending, Estimating, metaclass=TellsConstr
         ------
         StorageError
             For a line of another form, a vertex twice, an edge to no vertex; with file and line.
+
+        Warns
+        -----
+        LoadingWarning
+            Where the head tells other numbers of vertices and edges than the file has.
         """
         from qengine import storage
 

@@ -26,8 +26,8 @@ class Parser(argparse.ArgumentParser):
 
 
 GRAPH_HELP = (
-    "a saved graph, a folder of nodes_*/rels_* CSV or Parquet files, an edge list (.txt, .gz), "
-    "or a t/v/e graph file (.graph)"
+    "a saved graph, a folder of nodes_*/rels_* CSV or Parquet files, or that Kùzu exported, an edge list "
+    "(.txt, .gz), a t/v/e graph file (.graph), a script (.cypher), or GraphML, GEXF or JSON lines (.jsonl)"
 )
 
 _OF_ESTIMATES = (

@@ -1,4 +1,4 @@
-"""Loads whatever a path names: a saved graph, a folder of tables, an edge list, a graph file, a script."""
+"""Loads whatever a path names: a saved graph, a folder of tables, an edge list, a script, a file of another tool."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from qengine.cli.arguments import GRAPH_HELP
 from qengine.cli.terminal import warn
 from qengine.errors import LoadingWarning, Notice, StorageError
 from qengine.graph import Graph
@@ -17,8 +18,18 @@ _LOADERS: Mapping[str, Callable[[Path], Graph]] = {
     ".cql": Graph.from_cypher,
     ".graphml": Graph.from_graphml,
     ".gexf": Graph.from_gexf,
+    ".jsonl": Graph.from_jsonl,
+    ".json": Graph.from_jsonl,
 }
-_TABLES = (".parquet", ".arrow", ".feather", ".json", ".jsonl")
+_FOLDERS: Mapping[str, Callable[[Path], Graph]] = {
+    "manifest.json": Graph.open,
+    "copy.cypher": Graph.from_kuzu,
+    "*.parquet": Graph.from_parquet,
+    "*.csv": Graph.from_csv,
+}
+"""What loads a folder that holds such a file, the first that does."""
+
+_TABLES = (".parquet", ".arrow", ".feather")
 
 
 def load(path: str) -> Graph:
@@ -47,22 +58,17 @@ def _load(path: str) -> Graph:
     except (OSError, RuntimeError, ValueError):  # no name of a file, as a query has none, or nobody's home
         there = False
     if not there:
-        raise StorageError(f"{path}: there is no such file or folder", hint="Give a saved graph, a folder of CSV or "
-                           "Parquet files, an edge list (.txt, .gz) or a graph file (.graph).")  # fmt: skip
+        raise StorageError(f"{path}: there is no such file or folder", hint=f"Give {GRAPH_HELP}.")
     if place.is_dir():
-        if (place / "manifest.json").is_file():
-            return Graph.open(place)
-        if (place / "copy.cypher").is_file():
-            return Graph.from_kuzu(place)
-        if any(place.glob("*.parquet")):
-            return Graph.from_parquet(place)
-        if any(place.glob("*.csv")):
-            return Graph.from_csv(place)
+        for name, loader in _FOLDERS.items():
+            if any(place.glob(name)):
+                return loader(place)
         raise StorageError(f"{path}: the folder holds no graph", hint="Put manifest.json (a saved graph) there, "
                            f"or {_FILES}.")  # fmt: skip
-    if place.suffix in _LOADERS:
-        return _LOADERS[place.suffix](place)
-    if place.suffix.lower() in _TABLES or place.name.startswith(("nodes_", "rels_")):
+    suffix, is_part = place.suffix.lower(), place.name.startswith(("nodes_", "rels_"))
+    if suffix in _LOADERS and not is_part:
+        return _LOADERS[suffix](place)
+    if suffix in _TABLES or is_part:
         raise StorageError(f"{path}: this is one file of a graph", hint="Give its folder, with manifest.json (a saved "
                            f"graph) or {_FILES}.")  # fmt: skip
     return Graph.from_edge_list(place)

@@ -124,7 +124,8 @@ def point_of(fields: Mapping[str, Any]) -> Point:
     try:
         return Point(float(x), float(y), None if z is None else float(z), crs=crs)  # type: ignore[arg-type]
     except (ExecutionError, TypeError, ValueError) as error:
-        raise StorageError(f"{dict(fields)!r:.100} is no point: {error}") from None
+        what = error.message if isinstance(error, ExecutionError) else "x and y, or longitude and latitude, are numbers"
+        raise StorageError(f"{dict(fields)!r:.100} is no point: {what}") from None
 
 
 def call_function(name: str, argument: Any) -> Any:

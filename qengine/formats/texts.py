@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +32,7 @@ from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime,
 from qengine.temporal.arrow import is_text, to_values
 from qengine.types import Kind
 
+_Number = TypeVar("_Number", int, float)
 _NAMES = {
     Kind.BOOLEAN: "boolean",
     Kind.INTEGER: "long",
@@ -223,11 +224,32 @@ def _truth(text: str) -> bool:
     return text.strip().lower() == "true"
 
 
+def _whole_numbers(texts: Any) -> Any:
+    """Return integers in decimal; Arrow would read hexadecimal ones, too."""
+    if pc.any(pc.match_substring(texts, "x", ignore_case=True)).as_py():
+        raise pa.ArrowInvalid("other forms")
+    return texts.cast(pa.int64())
+
+
 def _integer(text: str) -> int:
-    number = int(text)
+    number = int(_numeral(text, "an integer", int))
     if not -(2**63) <= number < 2**63:
         raise ValueError("no INTEGER of 64 bits holds it")
     return number
+
+
+def _float(text: str) -> float:
+    return _numeral(text, "a number", float)
+
+
+def _numeral(text: str, what: str, parse: Callable[[str], _Number]) -> _Number:
+    """Return the number that a text is, without what Python allows beside digits of ASCII."""
+    try:
+        if text.isascii() and "_" not in text:
+            return parse(text)
+    except ValueError:
+        pass
+    raise ValueError(f"it is not {what}")
 
 
 def _point(text: str) -> Any:
@@ -259,8 +281,8 @@ TYPES: Mapping[str, Callable[[str], Any]] = {
     "long": _integer,
     "short": _integer,
     "byte": _integer,
-    "float": float,
-    "double": float,
+    "float": _float,
+    "double": _float,
     "boolean": _truth,
     "string": str,
     "char": str,
@@ -276,7 +298,7 @@ TYPES: Mapping[str, Callable[[str], Any]] = {
 """What reads a text of each type."""
 
 _CASTS: Mapping[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("int", "long", "short", "byte"), lambda texts: texts.cast(pa.int64())),
+    **dict.fromkeys(("int", "long", "short", "byte"), _whole_numbers),
     **dict.fromkeys(("float", "double"), lambda texts: texts.cast(pa.float64())),
     **dict.fromkeys(("string", "char"), lambda texts: texts),
     "boolean": _truths,

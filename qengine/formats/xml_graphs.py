@@ -57,7 +57,23 @@ class _Key:
         if self.parse is str:
             return texts
         type = _BY_PARSER.get(self.parse) if len(texts) > _MANY else None
-        return list(map(self.parse, texts)) if type is None else column_values(pa.array(texts), type, self.name)
+        return list(map(self.value, texts)) if type is None else column_values(pa.array(texts), type, self.name)
+
+    def value(self, text: str) -> Any:
+        """Return the value of a text; none for an empty one that is neither a string nor a list.
+
+        Raises
+        ------
+        StorageError
+            For a text of another type, with the property.
+        """
+        if not text.strip() and self.parse in _OF_ONE:
+            return None
+        try:
+            return self.parse(text)
+        except (ValueError, StorageError, ExecutionError) as error:
+            message = error.message if isinstance(error, StorageError | ExecutionError) else error
+            raise StorageError(f"property {self.name} has {text!r:.100}: {message}") from None
 
 
 @within_memory
@@ -260,7 +276,7 @@ class _GraphML(_Reader):
         if tag == "data" or tag.endswith(":data"):
             key = self.key
             if key is not None:
-                self.properties[key.name] = key.parse("".join(self.text))
+                self.properties[key.name] = key.value("".join(self.text))
                 self.key = None
         elif tag.endswith(("node", "edge")):
             self.flush()
@@ -272,7 +288,7 @@ class _GraphML(_Reader):
             if key is not None:
                 for entity in ("node", "edge"):
                     if key.entity in (entity, "all"):
-                        self.defaults[entity][key.name] = key.parse(text)
+                        self.defaults[entity][key.name] = key.value(text)
         elif tag.endswith("graph"):
             self.directed = self.ways.pop()
         elif tag.endswith("key"):
@@ -355,7 +371,7 @@ class _Gexf(_Reader):
         if tag == "attvalue":
             key = self.keys.get((self.pending[-1][0], attributes.get("for", attributes.get("id", ""))))
             if key is not None:
-                self.pending[-1][2][key.name] = key.parse(attributes["value"])
+                self.pending[-1][2][key.name] = key.value(attributes["value"])
         elif tag in ("node", "edge"):
             defaults = {key.name: key.default for (owner, _), key in self.keys.items() if owner == tag}
             given: dict[str, Any] = {"label": attributes["label"]} if "label" in attributes else {}
@@ -378,7 +394,7 @@ class _Gexf(_Reader):
         if tag == "default":
             text = "".join(self.text)
             if self.key is not None:
-                self.key.default = self.key.parse(text)
+                self.key.default = self.key.value(text)
         elif tag in ("node", "edge") and self.pending:
             _, found, properties = self.pending.pop()
             if tag == "node":
@@ -397,11 +413,17 @@ def _parser(kind: str) -> Callable[[str], Any]:
         return lambda text: [parse(each.strip()) for each in re.split(r"[|;,]", text.strip("[]"))]
     kind = _GRAPHML_TYPES.get(kind, kind)
     if kind == "boolean":
-        return lambda text: text.strip().lower() in ("true", "1")
+        return _truth
     if kind.endswith("[]"):
         parse = TYPES.get(kind[:-2], str)
         return lambda text: [parse(each) for each in text.split(";")] if text else []
     return TYPES.get(kind, str)
+
+
+def _truth(text: str) -> bool:
+    if (word := text.strip().lower()) not in _TRUTHS:
+        raise ValueError("it is neither true nor false")
+    return _TRUTHS[word]
 
 
 def _list_of(item: str) -> Callable[[str], Any]:
@@ -415,3 +437,8 @@ def _labels_of(text: str) -> tuple[str, ...]:
     if not text.startswith(":"):
         return tuple(each for each in text.split(":") if each)
     return tuple((quoted or "").replace("``", "`") or plain for quoted, plain in _LABEL.findall(text))
+
+
+_TRUTHS = {"true": True, "1": True, "false": False, "0": False}
+_OF_ONE = {_truth, *TYPES.values()} - {str}
+"""What reads texts that hold one value, other than a string."""

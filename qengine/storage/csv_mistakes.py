@@ -16,13 +16,13 @@ from qengine.storage.given import first_line
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _RAGGED = re.compile(r".*?(?:Row #(\d+): )?Expected (\d+) columns, got (\d+): (.*)")
-_NO_CSV = {
+NO_TEXT = {
     b"PK\x03\x04": ("it is an Excel file or another ZIP archive", "Save it as CSV, or give Graph.from_arrow what "
                     "pandas.read_excel returns."),
     b"\xff\xfe": ("it is UTF-16 text", "Save it as UTF-8: iconv -f utf-16 -t utf-8 OLD > NEW."),
     b"\xfe\xff": ("it is UTF-16 text", "Save it as UTF-8: iconv -f utf-16 -t utf-8 OLD > NEW."),
 }  # fmt: skip
-"""How files begin that are no CSV files, what they are, and what to do."""
+"""How files begin that are no texts in UTF-8, what they are, and what to do."""
 
 _SAMPLE = 1000  # rows of a column of texts that are looked at
 _MOST = 0.9  # of a column's texts are numbers or dates where the others are told
@@ -191,7 +191,7 @@ def _no_csv(path: Path) -> StorageError | None:
             begin = file.read(4)
     except OSError:
         return None
-    for magic, (what, hint) in _NO_CSV.items():
+    for magic, (what, hint) in NO_TEXT.items():
         if begin.startswith(magic):
             return StorageError(f"{path}: {what}", hint=hint)
     return None

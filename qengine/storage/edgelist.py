@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import zlib
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ import pyarrow as pa
 from qengine.errors import StorageError
 from qengine.storage.arrays import Array
 from qengine.storage.assemble import NodeBlock, RelationshipBlock, assemble
+from qengine.storage.csv_mistakes import NO_TEXT
 from qengine.storage.given import arrow_table, end_columns, first_line, given_path, name_of
 from qengine.storage.kernels import edge_list, look_up, mark
 from qengine.storage.keys import KeyIndex, key_array
@@ -109,6 +111,8 @@ def _from_file(path: Path) -> tuple[Any, Array, Array]:
             raw.seek(0)
             lines = gzip.GzipFile(fileobj=raw) if zipped else raw
             for data, length in _whole_lines(lines, path):
+                if not line:
+                    blank_mark(data)
                 if not line and data.startswith(_MATRIX):
                     raise StorageError(
                         f"{path}: this is a Matrix Market file, no edge list",
@@ -127,11 +131,18 @@ def _from_file(path: Path) -> tuple[Any, Array, Array]:
     return _numbered(parts)
 
 
+def blank_mark(data: bytearray) -> None:
+    """Blank the byte order mark with which a text may begin."""
+    if data.startswith(codecs.BOM_UTF8):
+        data[: len(codecs.BOM_UTF8)] = b" " * len(codecs.BOM_UTF8)
+
+
 def bad_line(path: Path, before: int, data: bytes | bytearray, bad: int, hint: str) -> StorageError:
     """Return the error for line ``bad`` (from 0) of ``data``, which ``before`` lines of the file precede."""
     text = bytes(data).split(b"\n", bad + 1)[bad].decode(errors="replace").strip()
     if not text.isprintable() and not text.replace("\t", "").isprintable():
-        return StorageError(f"{path}: this is no text file", hint=hint)
+        what, hint = next((NO_TEXT[head] for head in NO_TEXT if data.startswith(head)), ("this is no text file", hint))
+        return StorageError(f"{path}: {what}", hint=hint)
     return StorageError(f"{path}:{before + bad + 1}: can't be understood: {text[:80]!r}", hint=hint)
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from os import PathLike
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from qengine.errors import StorageError
+from qengine.errors import LoadingWarning, StorageError
 from qengine.storage.assemble import NodeBlock, RelationshipBlock, assemble
-from qengine.storage.edgelist import bad_line
+from qengine.storage.edgelist import bad_line, blank_mark
+from qengine.storage.files import warn_of
 from qengine.storage.given import given_path
 from qengine.storage.kernels import NO_NUMBER, edge_list
 from qengine.storage.keys import KeyIndex
@@ -18,6 +21,8 @@ from qengine.storage.memory import within_memory
 from qengine.storage.store import GraphStore
 
 _FORM = "The lines are: t <vertices> <edges>, v <id> <label> [degree], e <id> <id> [label]."
+_CUT_OFF = "It may be cut off: compare it with where it comes from."
+_COUNTS = re.compile(rb"^[ \t]*t[ \t]+(\d+)[ \t]+(\d+)", re.MULTILINE)
 
 
 @within_memory
@@ -28,11 +33,13 @@ def from_graph_file(path: str | PathLike[str]) -> GraphStore:
         data = bytearray(source.read_bytes())
     except OSError as error:
         raise StorageError(f"{source}: it can't be read: {error.strerror}", hint=_FORM) from None
+    blank_mark(data)
     vertices, edges = edge_list(data, len(data), "v"), edge_list(data, len(data), "e", third=True)
     bad = [lines.bad for lines in (vertices, edges) if lines.bad is not None]
     if bad:
         raise bad_line(source, 0, data, min(bad), _FORM)
     assert edges.third is not None
+    _compare_counts(source, data, {"vertices": len(vertices.first), "edges": len(edges.first)})
     # Sorting by label makes one block a label; vertices of one label keep their order.
     order = np.argsort(vertices.second, kind="stable")
     ids, labels = pa.array(vertices.first[order]), vertices.second[order]
@@ -50,3 +57,12 @@ def from_graph_file(path: str | PathLike[str]) -> GraphStore:
         name = "E" if label in (NO_NUMBER, 0) else f"E{label}"
         relationships.append(RelationshipBlock(name, start[own], end[own]))
     return assemble(nodes, relationships, [block.type for block in relationships])
+
+
+def _compare_counts(path: Path, data: bytearray, found: dict[str, int]) -> None:
+    """Warn where a file's head tells other numbers of vertices and edges than it has lines of them."""
+    head = _COUNTS.search(data)
+    told = dict(zip(found, map(int, head.groups()), strict=True)) if head is not None else found
+    if told != found:
+        texts = [" and ".join(f"{count:,} {what}" for what, count in each.items()) for each in (told, found)]
+        warn_of([LoadingWarning(f"{path}: its head tells {texts[0]}, it has {texts[1]}", hint=_CUT_OFF)])

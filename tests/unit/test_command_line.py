@@ -349,8 +349,18 @@ sys.exit(command_line.command())
     assert ended.returncode == 7
 
 
+@pytest.mark.parametrize("name", ["g.jsonl", "g.json", "g.GraphML", "g.cypher", "folder"])
+def test_what_was_exported_is_opened(tmp_path, capsys, name):
+    graph = qengine.Graph.from_records([{"id": 1, "labels": "A"}, {"id": 2}], [{"type": "R", "start": 1, "end": 2}])
+    exported = {"g.json": "g.jsonl", "g.GraphML": "g.graphml"}.get(name, name)
+    graph.export(tmp_path / exported, "parquet" if name == "folder" else None)
+    (tmp_path / exported).rename(tmp_path / name)
+    assert main([str(tmp_path / name), "-c", "MATCH (:A)-[:R]->(n) RETURN count(n)", "--format", "csv"]) == 0
+    assert capsys.readouterr().out.split() == ["count(n)", "1"]
+
+
 def test_one_file_of_a_graph_is_told_to_be_given_as_its_folder(tmp_path, capsys):
-    for name in ("x.parquet", "nodes_A.csv"):
+    for name in ("x.parquet", "nodes_A.csv", "nodes_A.jsonl"):
         (tmp_path / name).write_bytes(b"PAR1")
         assert main([str(tmp_path / name), "-c", "RETURN 1"]) == 1
         error = capsys.readouterr().err

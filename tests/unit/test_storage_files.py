@@ -234,6 +234,23 @@ def test_a_file_of_another_kind_is_no_edge_list(tmp_path):
     assert raised.value.message == f"{path}: this is no text file"
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_texts_of_other_programs(tmp_path, encoding):
+    path = tmp_path / "edges.txt"
+    text = "# a, b\r\n1,2\r\n2,3\r\n"
+    path.write_text(text, encoding)
+    (tmp_path / "g.graph").write_text("t 2 1\r\nv 0 7\r\nv 1 7\r\ne 0 1\r\n", encoding)
+    if encoding == "utf-16":
+        for read in (lambda: from_edge_list(path), lambda: from_graph_file(tmp_path / "g.graph")):
+            with pytest.raises(StorageError, match="it is UTF-16 text"):
+                read()
+        return
+    assert edges_of(from_edge_list(path)) == [("E", 1, 2), ("E", 2, 3)]
+    path.write_bytes(gzip.compress(text.removeprefix("# a, b\r\n").encode(encoding)))
+    assert edges_of(from_edge_list(path)) == [("E", 1, 2), ("E", 2, 3)]
+    assert edges_of(from_graph_file(tmp_path / "g.graph")) == [("E", 0, 1)]
+
+
 def test_a_matrix_market_file_is_no_edge_list(tmp_path):
     path = tmp_path / "g.mtx"
     path.write_text("%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n")
@@ -299,6 +316,13 @@ def test_an_empty_graph_file_is_an_empty_graph(tmp_path):
     path.write_text("t 0 0\n")
     store = from_graph_file(path)
     assert (store.vertex_count, store.relationship_count) == (0, 0)
+
+
+def test_a_graph_file_that_is_cut_off_is_told(tmp_path):
+    path = tmp_path / "g.graph"
+    path.write_text("t 3 2\nv 0 7\nv 1 2\nv 2 7\ne 0 1\n")
+    with pytest.warns(LoadingWarning, match="its head tells 3 vertices and 2 edges, it has 3 vertices and 1 edges"):
+        assert edges_of(from_graph_file(path)) == [("E", 0, 1)]
 
 
 @pytest.mark.parametrize(

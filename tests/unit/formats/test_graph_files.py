@@ -69,6 +69,15 @@ def test_graphml_of_other_programs(tmp_path: Path) -> None:
     assert graph._store.undirected_types == {"E"}
 
 
+TYPED = (
+    '<graphml><key id="k" for="node" attr.name="x" attr.type="{kind}"/><graph><node id="a"><data key="k">{text}</data>'
+    "</node></graph></graphml>"
+)
+MANY = TYPED.replace("<node", "{nodes}<node").replace(
+    "{nodes}", "".join(f'<node id="{number}"><data key="k">{{text}}</data></node>' for number in range(100))
+)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -78,7 +87,11 @@ def test_graphml_of_other_programs(tmp_path: Path) -> None:
         ("<!DOCTYPE g [<!ENTITY a 'b'>]><graphml/>", "it declares entities"),
         ("<graphml><graph><edge source='a' target='b'/></graph></graphml>", "'a' is no node's key"),
         ("<graphml><graph><node id='a'/><node id='a'/></graph></graphml>", "the key 'a' is that of two nodes"),
-        (GRAPHML.replace(" 5 ", "five"), "line 7: invalid literal"),
+        (GRAPHML.replace(" 5 ", "five"), "line 7: property n has 'five': it is not an integer"),
+        (TYPED.format(kind="boolean", text="yes"), "property x has 'yes': it is neither true nor false"),
+        (TYPED.format(kind="int", text="1_0"), "property x has '1_0': it is not an integer"),
+        (TYPED.format(kind="double", text="1,5"), "property x has '1,5': it is not a number"),
+        (MANY.format(kind="int", text="0x1F"), "property x has '0x1F': it is not an integer"),
         (
             "<graphml><graph><node id='a'/><edge source='a' target='a'/>"
             "<edge source='a' target='a' directed='false'/></graph></graphml>",
@@ -90,6 +103,14 @@ def test_wrong_graphml_is_refused_with_its_line(tmp_path: Path, text: str, messa
     (tmp_path / "g.graphml").write_text(text)
     with pytest.raises(StorageError, match=message):
         Graph.from_graphml(tmp_path / "g.graphml")
+
+
+@pytest.mark.parametrize("kind", ["int", "double", "boolean", "date", "string"])
+@pytest.mark.parametrize("form", [TYPED, MANY], ids=["one", "many"])
+def test_an_empty_text_of_graphml_is_a_string_or_none(tmp_path: Path, kind: str, form: str) -> None:
+    (tmp_path / "g.graphml").write_text(form.format(kind=kind, text=""))
+    found = {row[0] for row in rows(Graph.from_graphml(tmp_path / "g.graphml"), "MATCH (n) RETURN n.x")}
+    assert found == {"" if kind == "string" else None}
 
 
 def test_graphml_of_an_undirected_graph_is_read_by_networkx(tmp_path: Path) -> None:
