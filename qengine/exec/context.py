@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import field
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
-from weakref import finalize
+from weakref import finalize, ref
 
 from qengine._control import Control, Status, call
 from qengine._frozen import record
@@ -198,13 +198,23 @@ class ExecutionContext:
     def memory(self) -> MemoryAccount:
         """The account of all that the execution holds; made when first asked for."""
         if self._memory is None:
-            self._memory = MemoryAccount(self.memory_limit, self.check, self.control)
+            self._memory = MemoryAccount(self.memory_limit, self._checking(), self.control)
         return self._memory
 
     def use_account(self, account: MemoryAccount) -> None:
         """Let an account be that of the execution, from its beginning: what was compiled before charges to it."""
-        account.begin(self.memory_limit, self.check, self.control)
+        account.begin(self.memory_limit, self._checking(), self.control)
         self._memory = account
+
+    def _checking(self) -> Callable[[], None]:
+        """Return what checks the execution while there is one: its account, which it holds, must not hold it."""
+        own = ref(self)
+
+        def check() -> None:
+            if (context := own()) is not None:
+                context.check()
+
+        return check
 
     @property
     def memory_peak(self) -> int:

@@ -21,8 +21,8 @@ from qengine.optimizer.correlation import Joint, admitted_nodes, over_two
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.memory import Lasting, memory
 from qengine.optimizer.order_problem import DegreeStatistics, Link
-from qengine.optimizer.pattern_edges import PatternEdge
-from qengine.optimizer.peeking import counts_rare, peeked
+from qengine.optimizer.pattern_edges import PatternEdge, known_edge
+from qengine.optimizer.peeking import as_known, counts_rare
 from qengine.optimizer.selectivity import selectivity
 from qengine.optimizer.unjoined import Element, share_of_all
 from qengine.plan.expr import Expr
@@ -199,10 +199,12 @@ class Cardinality:
         start, end = self.nodes[edge.ends[0]], self.nodes[edge.ends[1]]
         if not (across or edge.relationship.predicates or start.predicates or end.predicates):
             return 1.0
-        peeks = peeked()
-        key = edge, start, end, tuple(across), counts_rare(), id(peeks)
-        found = _pairs.of(self.catalog).get(key, lambda: ((self._joined(edge, across), peeks), 1))
-        times: float = found[0][0]
+        for name in edge.ends:  # whoever has asked before, what is known of these is noted
+            self.candidates(name)
+        self.admitted(edge)
+        key = known_edge(edge), as_known((start, end, *across)), counts_rare()
+        found = _pairs.of(self.catalog).get(key, lambda: (self._joined(edge, across), 1))
+        times: float = found[0]
         return times
 
     def _joined(self, edge: PatternEdge, across: Sequence[Expr]) -> float:

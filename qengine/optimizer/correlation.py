@@ -14,9 +14,9 @@ from typing import Any
 
 from qengine._frozen import frozen, replace
 from qengine.catalog.view import CatalogView, Incidence, Sample
-from qengine.optimizer.peeking import counts_rare
+from qengine.optimizer.peeking import counts_rare, known_values
 from qengine.optimizer.selectivity import selectivity
-from qengine.optimizer.unjoined import Element, different, known_values, share_of_one
+from qengine.optimizer.unjoined import Element, different, share_of_one
 from qengine.plan.expr import Expr
 from qengine.plan.pattern import LabelExpr, named
 from qengine.plan.traverse import free_variables

@@ -14,7 +14,7 @@ from qengine.catalog.view import CatalogView, Incidence
 from qengine.optimizer.correlation import Joint, admitted_nodes
 from qengine.optimizer.filters import Below, below
 from qengine.optimizer.labels import matching_types
-from qengine.optimizer.unjoined import known_values
+from qengine.optimizer.peeking import known_values
 from qengine.plan.expr import Expr, Variable
 from qengine.plan.logical import Filter, Operator, Project
 from qengine.plan.pattern import Direction, LabelIs, LabelOr, named

@@ -26,8 +26,8 @@ from qengine.optimizer.named_orders import RULES
 from qengine.optimizer.noted_orders import NotedOrder, note_order
 from qengine.optimizer.order import CostModel, Ordered
 from qengine.optimizer.order_problem import Link, Problem, mask_of
-from qengine.optimizer.pattern_edges import PatternEdge
-from qengine.optimizer.peeking import counting_rare, counts_rare, peeked
+from qengine.optimizer.pattern_edges import PatternEdge, known_edge
+from qengine.optimizer.peeking import as_known, counting_rare, counts_rare
 from qengine.optimizer.same_edges import Edges, left_out, repeated
 from qengine.optimizer.search_levels import NamedCondition, as_filter
 from qengine.optimizer.squares import squares
@@ -132,12 +132,12 @@ def _parts(matching: Matching, cardinality: Cardinality) -> _Parts:
     """Return what is known of a matching's parts, whichever statement has asked."""
     catalog, nodes = cardinality.catalog, cardinality.nodes
     names = (*matching.bound, *matching.names)
-    given = peeked(), learned_rows(catalog), matching.hints, costs("cpu", "search"), costs("gpu", "depth_first")
+    given = learned_rows(catalog), matching.hints, costs("cpu", "search"), costs("gpu", "depth_first")
     key = (
         (counts_rare(), is_for_gpu(), len(matching.bound), *map(id, given)),
         names,
-        tuple([nodes[name] for name in names]),
-        tuple(matching.edges),
+        as_known(tuple([nodes[name] for name in names])),
+        tuple([known_edge(edge) for edge in matching.edges]),
         tuple(matching.conditions),
         matching.difference.content(),
     )
@@ -146,6 +146,11 @@ def _parts(matching: Matching, cardinality: Cardinality) -> _Parts:
     if found is None:
         size = len(names) + len(matching.edges)
         found = kept.get(key, lambda: (_Parts(given), size))
+    else:
+        for name in names:  # what is known of these is noted for this statement, too
+            cardinality.candidates(name)
+        for edge in matching.edges:
+            cardinality.admitted(edge)
     parts: _Parts = found[0]
     return parts
 

@@ -18,7 +18,7 @@ from qengine.catalog.view import Sample
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.order_problem import Problem, mask_of
 from qengine.optimizer.pattern_edges import PatternEdge
-from qengine.optimizer.unjoined import known_values
+from qengine.optimizer.peeking import known_values
 from qengine.plan.expr import Expr
 from qengine.plan.pattern import named
 from qengine.plan.traverse import free_variables

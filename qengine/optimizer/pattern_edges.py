@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from qengine._frozen import KeptHash, frozen
+from qengine._frozen import KeptHash, frozen, replace
 from qengine.catalog.view import CatalogView, RelationshipTypeInfo
 from qengine.optimizer.labels import matching_types
+from qengine.optimizer.peeking import as_known
 from qengine.plan.pattern import Direction, PatternRelationship
 
 SAME = "@same:"
@@ -86,6 +87,12 @@ def pattern_edge(catalog: CatalogView, relationship: PatternRelationship) -> Pat
     either_way = relationship.direction is Direction.BOTH and len(types) == 1
     asked = either_way and not (types[0].undirected or types[0].parallel)
     return edge_of_types(relationship, types, catalog.antiparallel(types[0].name) if asked else True)
+
+
+def known_edge(edge: PatternEdge) -> PatternEdge:
+    """Return an edge as its estimates are remembered by: with the values that these may look at."""
+    known = as_known(edge.relationship)
+    return edge if known is edge.relationship else replace(edge, relationship=known)
 
 
 def edge_of_types(

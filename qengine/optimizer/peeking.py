@@ -10,11 +10,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import field
-from typing import Any
+from typing import Any, TypeVar
 
 from qengine._frozen import frozen, record
 from qengine.plan.expr import Expr
 from qengine.plan.pattern import LabelExpr
+from qengine.plan.traverse import with_values
+
+_Tree = TypeVar("_Tree")
 
 _SAME = 2.0
 """The factor by which two estimates of one share may differ and still be taken for the same."""
@@ -57,9 +60,17 @@ def peeking(values: Mapping[str, Any]) -> Iterator[Peeks]:
         _PEEKS.reset(token)
 
 
-def peeked() -> Peeks | None:
-    """Return the values that estimates may look at, None where there are none."""
-    return _PEEKS.get()
+def known_values() -> Mapping[str, Any]:
+    """Return the values of parameters that planning may look at."""
+    peeks = _PEEKS.get()
+    return {} if peeks is None else peeks.values
+
+
+def note(assumption: Assumption) -> None:
+    """Note what was expected of values that estimates may look at."""
+    peeks = _PEEKS.get()
+    if peeks is not None:
+        peeks.assumptions[assumption] = None
 
 
 @contextmanager
@@ -78,6 +89,16 @@ def counting_rare() -> Iterator[None]:
 def counts_rare() -> bool:
     """Tell whether estimates look at the elements that few satisfy: not where a plan is meant for other values, too."""
     return _COUNTS.get() and _PEEKS.get() is None
+
+
+def as_known(tree: _Tree) -> _Tree:
+    """Return a part of a plan, or a tuple of such, with the values that estimates may look at in their places.
+
+    By this estimates are remembered: those of a text hold for the same text whose literals were lifted.
+    """
+    peeks = _PEEKS.get()
+    found: _Tree = tree if peeks is None else with_values(tree, peeks.values)
+    return found
 
 
 def is_peeked(name: str) -> bool:

@@ -15,8 +15,7 @@ from qengine.optimizer.filters import ends_alike, filter_share, join_share
 from qengine.optimizer.given_nodes import found_from
 from qengine.optimizer.group_counts import different_rows, share_of_counts, share_of_sizes
 from qengine.optimizer.labels import vertex_count
-from qengine.optimizer.peeking import counts_rare
-from qengine.optimizer.unjoined import known_values
+from qengine.optimizer.peeking import counts_rare, known_values
 from qengine.optimizer.value_shares import known_value
 from qengine.optimizer.walk_rows import lengths, walks_from_one
 from qengine.plan import logical

@@ -15,7 +15,7 @@ from qengine.catalog.values import ValueSummary
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.memory import Lasting
 from qengine.optimizer.open_ranges import bounds_of, note_ranges
-from qengine.optimizer.peeking import Assumption, counts_rare, peeked
+from qengine.optimizer.peeking import Assumption, as_known, counts_rare, known_values, note
 from qengine.optimizer.value_shares import RANGE, UNKNOWN, ValueRange, equal, known_value, nulls, with_text
 from qengine.plan.expr import Call, Comparison, Expr, ListOf, Literal, Logical, Parameter, Property, Variable
 from qengine.plan.pattern import LabelExpr
@@ -38,10 +38,14 @@ def selectivity(predicates: Sequence[Expr], catalog: CatalogView, entity: str, o
     owners
         The labels of the nodes, or types of the relationships, whose share is meant.
     """
-    peeks = peeked()
-    key = tuple(predicates), owners, entity, counts_rare(), id(peeks)
-    found = _shares.of(catalog).get(key, lambda: ((_selectivity(predicates, catalog, entity, owners), peeks), 1))
-    share: float = found[0][0]
+    asked = tuple(predicates)
+    note_ranges(asked, catalog, entity, owners)
+    known = as_known(asked)
+    key = known, owners, entity, counts_rare()
+    found = _shares.of(catalog).get(key, lambda: (_selectivity(asked, catalog, entity, owners), 1))
+    share: float = found[0]
+    if known is not asked:
+        note(Assumption(asked, entity, owners, share))
     return share
 
 
@@ -49,15 +53,8 @@ _shares = Lasting()
 
 
 def _selectivity(predicates: Sequence[Expr], catalog: CatalogView, entity: str, owners: LabelExpr | None) -> float:
-    peeks = peeked()
-    note_ranges(predicates, catalog, entity, owners)
-    if peeks is None:
-        alone = _Share(catalog, entity, owners)
-        return alone.counted(predicates, alone.together(predicates))
-    share = _Share(catalog, entity, owners, peeks.values).together(predicates)
-    if any(isinstance(part, Parameter) and part.name in peeks.values for each in predicates for part in preorder(each)):
-        peeks.assumptions[Assumption(tuple(predicates), entity, owners, share)] = None
-    return share
+    share = _Share(catalog, entity, owners, known_values())
+    return share.counted(predicates, share.together(predicates))
 
 
 def holds(assumption: Assumption, values: Mapping[str, Any], catalog: CatalogView) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 from qengine._frozen import frozen
 from qengine.catalog.view import CatalogView, Sample
-from qengine.optimizer.peeking import peeked
+from qengine.optimizer.peeking import known_values
 from qengine.optimizer.value_shares import RANGE, equal_pairs
 from qengine.plan.expr import Comparison, Expr, Literal, Property, Variable
 from qengine.plan.pattern import LabelExpr, certain_label
@@ -102,12 +102,6 @@ def equation(predicate: Expr) -> tuple[tuple[str, str], tuple[str, str]] | None:
         ):
             return (one, key), (other, key2)
     return None
-
-
-def known_values() -> Mapping[str, Any]:
-    """Return the values of parameters that planning may look at."""
-    peeks = peeked()
-    return {} if peeks is None else peeks.values
 
 
 def _equal(

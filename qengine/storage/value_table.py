@@ -96,13 +96,12 @@ class ValueTable:
         """
         room, found = int(keys.n), ctypes.c_uint64()
         while True:
-            pairs: Any = (ctypes.c_uint32 * max(1, 2 * room))()
-            at = ctypes.addressof(pairs)
+            pairs = np.empty(2 * room + 1, np.uint32)
+            at = pairs.ctypes.data
             where = room, at, at + 4 * room, ctypes.byref(found), ctypes.byref(control)
             check(_library().qe_value_index_find(ctypes.byref(self._index), ctypes.byref(keys), *where))
             if found.value <= room:
-                both = np.frombuffer(pairs, np.uint32)
-                return both[: found.value], both[room : room + found.value]
+                return pairs[: found.value], pairs[room : room + found.value]
             room = found.value
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from qengine import Graph, optimizer
 from qengine.errors import ExecutionError, QuerySyntaxError, SemanticError
+from qengine.optimizer import matching, selectivity
 
 NODES = [
     {
@@ -296,3 +297,26 @@ def test_procedures_that_come_later_are_found_by_updates_that_share(graph: Graph
         graph.register_procedure("test.later() :: (x :: INTEGER)", lambda number=number: [(number,)])
         for value in (3, 4, 5, 6):
             assert graph.query(text % value).value() == number
+
+
+def test_a_plan_with_parameters_is_made_with_the_estimates_of_its_text(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "MATCH (n:P)-[:K]->(m:P)-[:K]->(o:P) WHERE n.x > %s AND m.kind = 'usual' RETURN o.id, count(*) // known"
+    graph.prepare(text % 100)
+    with monkeypatch.context() as patched:
+        patched.delattr(selectivity, "_selectivity")
+        patched.delattr(matching, "_stated")
+        assert shared(graph, text % 101)
+    assert not shared(graph, text % 3990), "fewer than half of what was assumed"
+
+
+def test_each_text_with_ranges_of_parameters_has_plans_by_their_values(graph: Graph) -> None:
+    for text in (
+        "MATCH (n:P)-[:K]->(m:P) WHERE n.x > $least RETURN count(*)",
+        "MATCH (n:P)-[:K]->(m:P) WHERE n.x > $least RETURN count(*) AS pairs",
+        "MATCH (n:P)-[:K]->(m:P) WHERE n.x > $least RETURN m.kind, count(*)",
+        "MATCH (n:P) WHERE n.x > $least RETURN count(n.kind)",
+    ):
+        by_values = graph.prepare(text)._planned.by_values
+        assert by_values is not None and by_values.names == {"least"}

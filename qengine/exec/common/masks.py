@@ -46,10 +46,11 @@ class Masks:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._known: dict[tuple[int, int, int], tuple[tuple[Expr, ...], BoolArray]] = {}
-        self._same: dict[tuple[object, ...], tuple[tuple[Expr, ...], BoolArray]] = {}
-        self._rows: dict[int, tuple[Search, int]] = {}
-        self._listed: dict[tuple[int, int, LabelExpr | None], tuple[VertexLevel, IntArray | None]] = {}
+        kept = runtime.masks
+        self._known: dict[tuple[int, int, int], tuple[tuple[Expr, ...], BoolArray]] = kept["known"]
+        self._same: dict[tuple[object, ...], tuple[tuple[Expr, ...], BoolArray]] = kept["same"]
+        self._rows: dict[int, tuple[Search, int]] = kept["rows"]
+        self._listed: dict[tuple[int, int, LabelExpr | None], tuple[VertexLevel, IntArray | None]] = kept["listed"]
 
     def rows_of(self, search: Search, rows: int) -> int:
         """Return for how many input rows a search was asked in this execution, ``rows`` more of which come now."""

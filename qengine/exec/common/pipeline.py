@@ -206,8 +206,7 @@ class _Builder:
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
-        kept = runtime.masks
-        self.masks = runtime.masks = kept if isinstance(kept, Masks) else Masks(runtime)
+        self.masks = Masks(runtime)
 
     def __call__(self, operator: logical.Operator, first: int = BATCH_ROWS) -> Stage:
         make = _STAGES.get(type(operator))

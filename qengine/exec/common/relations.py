@@ -187,7 +187,7 @@ class Relations:
                 parts.append(_Part(struct, out, admitted, ids, skip_loops, info.parallel))
                 taken.append((index, way))
                 keep += [struct, out, mask]
-        return Lists((_Part * len(parts))(*parts), tuple(taken), symmetric, tuple(keep))
+        return Lists(_native.array_of(_Part, len(parts))(*parts), tuple(taken), symmetric, tuple(keep))
 
     def arc_count(self, relation: Relation) -> int:
         """Return how many numbers the arcs of a relation have, those that its conditions leave out among them."""
@@ -310,7 +310,7 @@ class Relations:
             factors.append((len(parts), len(lists.parts), exponent))
             parts += lists.parts
             keep.append(lists)
-        all_parts = (_Part * len(parts))(*parts)
+        all_parts = _native.array_of(_Part, len(parts))(*parts)
         table = np.array(factors, np.int32)
         product = _ProductRelation(ctypes.addressof(all_parts), table.ctypes.data, len(factors), self.n)
         library = _library()
@@ -332,7 +332,7 @@ class Relations:
         whole = self._merged(relation, lists)
         struct = Adjacency(Form.DENSE, 0, self.n, whole.ids, offsets=whole.offsets).as_struct()
         part = _Part(struct, struct, None, _PLACE, False, whole.repeats)
-        return Lists((_Part * 1)(part), (), lists.symmetric, (struct,))
+        return Lists(_native.array_of(_Part, 1)(part), (), lists.symmetric, (struct,))
 
     def _may_loop(self, relation: Relation) -> bool:
         return any(self.store.types[index].loops for index in self.indices(relation))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
@@ -63,7 +64,7 @@ class Runtime:
     Attributes
     ----------
     masks
-        What evaluates predicates for all plans of the execution; None before the first asks.
+        What ``Masks`` have found for any plan of the execution, by kinds.
     of_nodes
         By identity of the plan of an ``OfNode``: the expression, and what it gives for each vertex.
     last_read
@@ -85,7 +86,7 @@ class Runtime:
         self.store = store
         self.context = context
         self.memory = context.memory
-        self.masks: MaskProvider | None = None
+        self.masks = defaultdict[str, dict[Any, Any]](dict)
         self.last_read: dict[str, tuple[Column, Column | None]] = {}
         self.of_nodes: dict[int, tuple[OfNode, Any]] = {}
         self.environment = Environment(store, context.parameters, memory=context.memory)

@@ -71,7 +71,7 @@ def kept_rows(plan: PhysicalPlan, store: ExecView, context: ExecutionContext) ->
         return None
     check_device_levels(len(search.levels))
     runtime = runtime_of(store, context)
-    masks = runtime.masks = Masks(runtime)
+    masks = Masks(runtime)
     if plan.careful is not None and not conditions_hold_out(plan.root, store, masks):
         return None
     elements: dict[str, Elements | None] = {

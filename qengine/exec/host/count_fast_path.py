@@ -54,7 +54,7 @@ def _searched(search: Search, runtime: Runtime) -> int:
     from qengine.exec.host.search import run_search
 
     context = runtime.context
-    masks = runtime.masks = Masks(runtime)
+    masks = Masks(runtime)
     try:
         level = scanned_level(search, runtime)
         if level is not None:

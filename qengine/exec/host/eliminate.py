@@ -5,7 +5,7 @@ Numbers are of 64 bits; where one overflows, all is computed again with 128. Tot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from math import prod
 from typing import TypeVar
 
@@ -213,6 +213,32 @@ def of_vertices(counts: Array, context: ExecutionContext) -> Counts:
     return (vertices,), counts[vertices]
 
 
+class _Held:
+    """Holds what has been found and is still wanted, and what is being made."""
+
+    def __init__(self, found: Mapping[int, Found], holding: Holding) -> None:
+        self.found = found
+        self.holding = holding
+        self.making = 0
+
+    def charge(self, more: int) -> None:
+        """Hold ``more`` bytes for what is being made; 0: that is made.
+
+        Raises
+        ------
+        OutOfMemory
+            Where the limit doesn't allow it.
+        """
+        self.making = self.making + more if more else 0
+        live: dict[int, int] = {}
+        for found in self.found.values():
+            if isinstance(found, np.ndarray):
+                live[id(found)] = found.nbytes
+            elif isinstance(found, SparseMatrix):
+                live |= {id(array): array.nbytes for array in found.arrays}
+        self.holding.set(sum(live.values()) + self.making)
+
+
 class _Run:
     """One execution of the program, with numbers of 128 bits if it is ``wide``.
 
@@ -242,10 +268,10 @@ class _Run:
         self.n: int = runtime.store.vertex_count
         self.found: dict[int, Found] = {}
         arcs = arcs_in(operator.steps)
-        self.relations = Relations(runtime.store, masks, self.context, self._charge, runtime, arcs)
-        self.steps = Steps(operator.steps, facts.vectors, self.found, self.relations, self._charge, wide, values)
-        self.holding: Holding = runtime.memory.holding("Eliminate")
-        self.making = 0
+        self.held = _Held(self.found, runtime.memory.holding("Eliminate"))
+        charge = self.held.charge
+        self.relations = Relations(runtime.store, masks, self.context, charge, runtime, arcs)
+        self.steps = Steps(operator.steps, facts.vectors, self.found, self.relations, charge, wide, values)
         self.totals: dict[int, int] = {}
 
     def counts(self, first: int) -> Iterator[tuple[Counts, int]]:
@@ -257,7 +283,7 @@ class _Run:
             else:
                 yield self._by_vertex() if self.operator.emit else self._total(), 0
         finally:
-            self._hold(0)
+            self.held.holding.set(0)
 
     def term_vectors(self) -> list[tuple[int, Array]]:
         """Run the program, and return its terms' factors and vectors, those of factor 0 left out."""
@@ -265,7 +291,7 @@ class _Run:
             self._run_all()
             return self._scaled()
         finally:
-            self._hold(0)
+            self.held.holding.set(0)
 
     def with_pair_terms(self, use: Callable[[Steps, Array], _T]) -> _T:
         """Run the program, and call ``use`` while what the terms point to is held."""
@@ -274,14 +300,14 @@ class _Run:
             terms, _plans = self._pair_terms()
             return use(self.steps, terms)
         finally:
-            self._hold(0)
+            self.held.holding.set(0)
 
     def _run_all(self) -> None:
         for each, unused in self.calls:
             self._run(each)
             for place in unused:
                 self.found.pop(place, None)
-            self._charge(0)
+            self.held.charge(0)
             self.context.check()
 
     def _run(self, each: Call) -> None:
@@ -293,27 +319,6 @@ class _Run:
             self.totals |= run_total(self.steps, each)
         else:
             self.found[each.places[0]] = run_call(self.steps, each)
-
-    def _charge(self, more: int) -> None:
-        """Hold what has been found and is still wanted, and ``more`` bytes for what is being made.
-
-        Raises
-        ------
-        OutOfMemory
-            Where the limit doesn't allow it.
-        """
-        self.making = self.making + more if more else 0
-        live: dict[int, int] = {}
-        for found in self.found.values():
-            if isinstance(found, np.ndarray):
-                live[id(found)] = found.nbytes
-            elif isinstance(found, SparseMatrix):
-                live |= {id(array): array.nbytes for array in found.arrays}
-        self._hold(sum(live.values()) + self.making)
-
-    def _hold(self, count: int) -> None:
-        """Hold ``count`` bytes in all."""
-        self.holding.set(count)
 
     # ------------------------------------------------------------ terms
 
@@ -360,7 +365,7 @@ class _Run:
         capacity = self.n + _PAIRS  # a worker begins a row where a whole one has room
         rows = min(self.n, _PAIRS)
         threads = self.context.threads
-        self._charge(threads * capacity * 12 + rows * 16)
+        self.held.charge(threads * capacity * 12 + rows * 16)
         ends, counts = np.empty(threads * capacity, np.uint32), np.empty(threads * capacity, np.int64)
         begins, lengths = np.empty(rows, np.uint64), np.empty(rows, np.uint64)
         pointers = (each.ctypes.data for each in (ends, counts, begins, lengths))

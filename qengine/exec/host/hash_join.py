@@ -106,7 +106,7 @@ class JoinTable:
         """
         arrays = [np.ascontiguousarray(key, dtype=np.int64) for key in keys]
         addresses = _native.array_of(ctypes.c_void_p, len(arrays))(*(array.ctypes.data for array in arrays))
-        native = (_Test * max(1, len(tests)))(*(_native_test(test) for test in tests))
+        native = _native.array_of(_Test, max(1, len(tests)))(*(_native_test(test) for test in tests))
         probe = _Probe(
             ctypes.addressof(addresses), len(arrays[0]), ctypes.addressof(native), len(tests), int(once), 0, 0, 0
         )
@@ -135,7 +135,7 @@ def _native_test(test: Test) -> ctypes.Structure:
     equations = [
         _Equation(left.ids.ctypes.data, right.ids.ctypes.data, left.built, right.built) for left, right in test
     ]
-    return _Test(len(equations), (_Equation * 2)(*equations))
+    return _Test(len(equations), _native.array_of(_Equation, 2)(*equations))
 
 
 _library = _native.declared("qe_join_build p p; qe_join_probe p p p p")

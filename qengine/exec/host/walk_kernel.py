@@ -143,8 +143,8 @@ class WalkSpace:
             )
             for index, step in steps
         )
-        self.forward = (_Layer * self.layers)()
-        self.backward = (_Layer * self.layers)()
+        self.forward = _native.array_of(_Layer, self.layers)()
+        self.backward = _native.array_of(_Layer, self.layers)()
         for place, ((index, step), lists) in enumerate(zip(steps, self.lists, strict=True)):
             edge_type = store.types[index]
             both = direction is Direction.BOTH and not edge_type.undirected
@@ -175,7 +175,7 @@ class WalkSpace:
         self.layers = 1
         self.lists = (WalkLists(forward, backward, forward, None),)
         self.forward, self.backward = (
-            (_Layer * 1)(_Layer(lists=own.struct, out=forward.struct, is_out=own is forward))
+            _native.array_of(_Layer, 1)(_Layer(lists=own.struct, out=forward.struct, is_out=own is forward))
             for own in (forward, backward)
         )
 
@@ -335,7 +335,7 @@ def walk_chunks(
     handle = ctypes.c_void_p()
     context.raise_for(library.qe_walk_open(ctypes.byref(plan), ctypes.byref(context.control), ctypes.byref(handle)))
     workers = context.threads if len(rows.starts) > 1 else 1
-    outputs = (_Output * workers)()
+    outputs = _native.array_of(_Output, workers)()
     buffers = [_Buffer(size, rules.lists, rules.hops) for _ in range(workers)]
     done = ctypes.c_int32()
     try:

@@ -23,7 +23,7 @@ from qengine.optimizer.labels import satisfying_sets
 from qengine.optimizer.learned_rows import learned_rows
 from qengine.optimizer.memory import Lasting
 from qengine.optimizer.pattern_edges import PatternEdge
-from qengine.optimizer.peeking import counts_rare, peeked
+from qengine.optimizer.peeking import as_known, counts_rare
 from qengine.optimizer.target import is_for_gpu
 from qengine.plan.elimination import (
     VALUED,
@@ -117,10 +117,10 @@ def eliminated(
     if wanted.compared or any(condition_can_fail(predicate) for each in asked for predicate in each.predicates):
         return _eliminated(asked_for, catalog)  # whose errors say where in the text they are
     constants = (costs(device, section) for device, section in _SECTIONS)
-    given = peeked(), learned_rows(catalog), *constants
+    given = learned_rows(catalog), *constants
     key = (
         (counts_rare(), is_for_gpu(), *map(id, given)),
-        (*names, *own, *edges, wanted),
+        (*names, *own, *edges, wanted, as_known(tuple(asked))),
         difference.content(),
         (*limits.items(), *kernels),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from weakref import proxy
 
 import numpy as np
 
@@ -84,8 +85,6 @@ class Diversion:
 
     Attributes
     ----------
-    stage
-        Emits the rows that no sink takes, and what it gives.
     count
         The column that says how often a row counts, None for once.
     expected, seen
@@ -117,23 +116,19 @@ class Diversion:
         self.count = search.count
         self.expected = (search.rows if joined is None else joined.rows) or 0.0
         self.gives = joined is None and search.count is None and not search.images
-        stage = build.measured(search, diverted_search_stage(search, build, self))
+        own: Diversion = proxy(self)  # what it holds must not hold it
+        stage = build.measured(search, diverted_search_stage(search, build, own))
         if joined is not None:
-            self._join = JoinStage(joined, stage, build, BATCH_ROWS, lambda: self._sink_of is not None)
+            self._join = JoinStage(joined, stage, build, BATCH_ROWS, lambda: own._sink_of is not None)
             stage = build.measured(joined, self._join.run)
+        stage = _counted(own, stage)
         if isinstance(operator, logical.Filter):
-            stage = build.measured(operator, filtered_stage(operator, self._counted(stage), build.runtime))
-        self.stage: Stage = stage if isinstance(operator, logical.Filter) else self._counted(stage)
+            stage = build.measured(operator, filtered_stage(operator, stage, build.runtime))
+        self._stage: Stage = stage
 
-    def _counted(self, stage: Stage) -> Stage:
-        """Return a stage whose rows are counted."""
-
-        def run(outer: Batch) -> Iterator[Batch]:
-            for batch in stage(outer):
-                self.seen += batch.length
-                yield batch
-
-        return run
+    def stage(self, outer: Batch) -> Iterator[Batch]:
+        """Yield the rows that no sink takes, and what it gives."""
+        yield from self._stage(outer)
 
     def takes(self, outer: Batch) -> bool:
         """Tell whether rows for these outer rows can be diverted."""
@@ -241,3 +236,14 @@ class Diversion:
         """Return how many numbers a row of an operator has."""
         joined = () if self._joined is None or operator == id(self._search) else self._joined.emit
         return len(self._search.emit) + len(joined) + (self.count is not None)
+
+
+def _counted(diversion: Diversion, stage: Stage) -> Stage:
+    """Return a stage whose rows a diversion counts."""
+
+    def run(outer: Batch) -> Iterator[Batch]:
+        for batch in stage(outer):
+            diversion.seen += batch.length
+            yield batch
+
+    return run

@@ -72,8 +72,8 @@ class DivertedFirstRows:
         if conditions is None or any(numbers is None for _, numbers, _ in keys):
             return
         known = [(name, numbers, descending) for name, numbers, descending in keys if numbers is not None]
-        names, context = sorted(self._elements), self._runtime.context
-        self._diversion.to(lambda source: FirstRowsSink(source, names, known, self._limit, conditions, context))
+        names, context, limit = sorted(self._elements), self._runtime.context, self._limit
+        self._diversion.to(lambda source: FirstRowsSink(source, names, known, limit, conditions, context))
 
     def _numbers(self, key: Expr, holding: Holding) -> Numbers | None:
         """Return the numbers of all elements by which rows are ordered; None where they have none, null included."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from copy import copy
 from math import frexp, isfinite
 from typing import TYPE_CHECKING, Any, Protocol
+from weakref import proxy
 
 import numpy as np
 import pyarrow as pa
@@ -395,10 +396,11 @@ class Folded:
             numbers, _, decode = ranked(expr, column, elements, self._runtime)
             holding.add(numbers.nbytes)
         place = self._task(Task(GATHER, name, numbers), expr)
+        own: Folded = proxy(self)  # which has the state
 
         def state(columns: Columns, apart: Sequence[IntArray]) -> State:
             lengths = columns[place][0]
-            found, times = self._folds[0].gathered(place, self._codes, lengths, holding)
+            found, times = own._folds[0].gathered(place, own._codes, lengths, holding)
             offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
             often = ConstantColumn(1, len(found)) if times is None else integer_column(times)
             shares = given.take(np.zeros(len(lengths), np.int64))
