@@ -217,7 +217,7 @@ double OrderModel<Set>::composed(const std::vector<Known>& parts) {
   double factor = 1.0;
   std::vector<Set> taken;
   for (const Known& each : parts) {
-    if (!adds(each.part, taken)) continue;
+    if (!adds(core(each.part), taken)) continue;
     std::vector<Known> shared;
     for (const Set& other : taken)
       if (const Set both = each.part & other; both.size() > 1) shared.push_back({both, correction(both)});
@@ -225,6 +225,19 @@ double OrderModel<Set>::composed(const std::vector<Known>& parts) {
     taken.push_back(each.part);
   }
   return factor;
+}
+
+// The vertices of a part between which is what it says: those within a tree, where its ends are more or less for that.
+template <class Set>
+Set OrderModel<Set>::core(const Set& part) const {
+  Set inner;
+  int ends = 0;
+  for_each(part, [&](int vertex) {
+    const int degree = (adjacent[vertex] & part).size();
+    if (degree > 1) inner |= Set::of(vertex);
+    ends += degree;
+  });
+  return ends == 2 * (part.size() - 1) && inner.size() > 1 ? inner : part;
 }
 
 // Whether a part has two vertices that something is known of, and that no other part has: else its circles are theirs.

@@ -15,6 +15,7 @@
 // Where the rows of a part are known to be other than that, what has the part is corrected by the same factor. Parts that
 // share vertices are independent given these: the factor of each is divided by that of what it shares with others, as in
 // a junction tree. A part whose edges are all in others says nothing more: of three squares over two vertices two do.
+// What a tree of four vertices and more says is between those within: of several around these one counts.
 //
 // Costs. A step reads the least of the lists that it intersects. What is only counted falls apart into components,
 // which multiply and whose counts are remembered by the vertices that they depend on; a component that is one vertex
@@ -122,6 +123,7 @@ class OrderModel {
   double rows_by_degrees(const Set& bound);
   double correction(const Set& bound);
   double composed(const std::vector<Known>& parts);
+  Set core(const Set& part) const;
   bool adds(const Set& part, const std::vector<Set>& others) const;
   bool exhausted(const Set& bound, int vertex) const;
   double grown(const Way& way, const Set& bound) const;
