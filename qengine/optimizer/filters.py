@@ -42,8 +42,8 @@ def filter_share(
 ) -> float:
     """Return the share of an operator's rows that are expected to satisfy conditions.
 
-    Those on one or two nodes of the search below, or a relationship and its ends, are looked up and sampled, those
-    on the same ones together, and with what is known to hold below; of each other one half of the rows are taken.
+    Those on nodes of the search below, or a relationship and its ends, are looked up and sampled, those on the same
+    ones together, and with what is known to hold below; of each other one half of the rows are taken.
     ``outer``: the plan of the rows that a subplan is applied to.
     """
     found = Below(catalog)
@@ -270,9 +270,9 @@ class Below:
                 owners = LabelOr(tuple(LabelIs(type) for type, _ in joint.types))
                 return _given(predicates, joint.predicates, joint.share, self.catalog, "relationship", owners)
         elements = {**self.nodes, **self.relationships}
-        if not names <= elements.keys() or len(names) != 2:
+        if not names <= elements.keys() or len(names) < 2:
             return float(_UNKNOWN ** len(predicates))
-        given = [each for each in self.given if free_variables(each) == names]
+        given = [each for each in self.given if len(free_variables(each)) > 1 and free_variables(each) <= names]
         without = share_of_all(given, elements, self.catalog) if given else 1.0
         share = min(1.0, share_of_all([*given, *predicates], elements, self.catalog) / max(without, 1e-12))
         meeting = next(filter(None, (self._meeting(names, pair) for pair in combinations(self.joints, 2))), None)
