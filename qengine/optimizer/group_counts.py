@@ -52,7 +52,7 @@ def different_rows(keys: Sequence[Expr], below: Operator, rows: float, catalog: 
                 return min(rows, max(found, 1.0))
         most *= max(rows, 1.0) ** _UNKNOWN if found is None else max(found, 1.0)
     names = frozenset[str]().union(*of_names)
-    every = min(_joined(names, known), prod(_size_of(name, elements, known) for name in names))
+    every = min(_joined(keys, known), prod(_size_of(name, elements, known) for name in names))
     most = max(min(most, every), 1.0)
     return min(rows, most if rows >= every else most * -expm1(-rows / most))
 
@@ -234,8 +234,13 @@ def _having(name: str, joint: Joint, known: Below) -> float:
     return float(found)
 
 
-def _joined(names: frozenset[str], known: Below) -> float:
-    """Return how many relationships a pair of nodes, or one with some of its ends, may be; infinite for others."""
+def _joined(keys: Sequence[Expr], known: Below) -> float:
+    """Return how many combinations of values keys have along a relationship, or two that meet; infinite for others.
+
+    Relationships themselves are as many at most; a sample of them shows how values go together: what is seen once
+    stands for others as well (GEE: Charikar et al. 2000).
+    """
+    names = frozenset[str]().union(*map(free_variables, keys))
     if len(names) < 2:
         return inf
     found = inf
@@ -243,7 +248,27 @@ def _joined(names: frozenset[str], known: Below) -> float:
         if names <= {joint.name, *joint.ends} and known.nodes.keys() >= set(joint.ends):
             edges = sum(edges for _, edges in joint.types) * joint.share * joint.factor(known.nodes, known.catalog)
             found = min(found, edges * prod(known.nodes[end].share for end in {*joint.ends}))
-    return found
+    sample = known.sample_over(names)
+    return found if sample is None else min(found, _of_sample(keys, *sample))
+
+
+def _of_sample(keys: Sequence[Expr], sample: Sample, elements: Mapping[str, str], conditions: Sequence[Expr]) -> float:
+    """Return how many combinations of values there are in all by those in a sample; infinite where it can't tell."""
+    import numpy as np
+
+    from qengine.optimizer.sampled import codes_of_values, conjunction
+
+    rows = {name: (sample, element) for name, element in elements.items()}
+    mask, _ = conjunction(conditions, rows, known_values())
+    codes = codes_of_values(keys, rows, known_values())
+    if codes is None:
+        return inf
+    counts = np.unique(codes if mask is None else codes[mask], return_counts=True)[1]
+    drawn, once = int(counts.sum()), int((counts == 1).sum())
+    if drawn < _FEW:
+        return inf
+    likely = 0.5 + 0.5 * once / drawn  # where nearly each is seen once, nearly all are others
+    return float(len(counts) - once + once * (sample.total / sample.size) ** likely)
 
 
 def _values(

@@ -82,7 +82,7 @@ def codes_of_values(keys: Sequence[Expr], rows: Rows, values: Mapping[str, Any])
     evaluation = _Evaluation(rows, values)
     for key in keys:
         try:
-            found = evaluation.operand(key)
+            found = evaluation.ids(key) if isinstance(key, Variable) else evaluation.operand(key)
         except _NotEvaluated:
             return None
         if _is_column(found):
@@ -223,6 +223,13 @@ class _Evaluation:
             raise _NotEvaluated
         found: SampledColumn = column.mapped(lambda each: function(each, *given))
         return found
+
+    def ids(self, expr: Variable) -> Any:
+        """Return who an element is: int64."""
+        if expr.name not in self.rows:
+            raise _NotEvaluated
+        sample, element = self.rows[expr.name]
+        return sample.ids(element, slice(None))
 
     def column(self, expr: Property) -> SampledColumn:
         if isinstance(expr.subject, Property):
