@@ -58,8 +58,10 @@ class Joint:
         if len(types) > _MOST_TYPES:  # the others are taken for such as these
             types = tuple(nlargest(_MOST_TYPES, types, key=itemgetter(1)))
         for type, edges in types:
+            if not edges:
+                continue
             sample = self._sample(type, *ends, catalog)
-            if sample is None or not sample.size or not edges:
+            if sample is None or not sample.size:
                 return alone
             seen = self._seen(sample, ends, alone, catalog)
             total += edges

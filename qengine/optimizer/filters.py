@@ -7,7 +7,7 @@ from dataclasses import field
 from itertools import combinations
 
 from qengine._frozen import record, replace
-from qengine.catalog.view import CatalogView
+from qengine.catalog.view import CatalogView, Sample
 from qengine.optimizer.correlation import Joint, over_two
 from qengine.optimizer.given_labels import labels_given
 from qengine.optimizer.labels import vertex_count
@@ -42,8 +42,8 @@ def filter_share(
 ) -> float:
     """Return the share of an operator's rows that are expected to satisfy conditions.
 
-    Those on one or two nodes of the search below, or a relationship and its ends, are looked up and sampled, those
-    on the same ones together, and with what is known to hold below; of each other one half of the rows are taken.
+    Those on nodes of the search below, or a relationship and its ends, are looked up and sampled, those on the same
+    ones together, and with what is known to hold below; of each other one half of the rows are taken.
     ``outer``: the plan of the rows that a subplan is applied to.
     """
     found = Below(catalog)
@@ -270,9 +270,9 @@ class Below:
                 owners = LabelOr(tuple(LabelIs(type) for type, _ in joint.types))
                 return _given(predicates, joint.predicates, joint.share, self.catalog, "relationship", owners)
         elements = {**self.nodes, **self.relationships}
-        if not names <= elements.keys() or len(names) != 2:
+        if not names <= elements.keys() or len(names) < 2:
             return float(_UNKNOWN ** len(predicates))
-        given = [each for each in self.given if free_variables(each) == names]
+        given = [each for each in self.given if len(free_variables(each)) > 1 and free_variables(each) <= names]
         without = share_of_all(given, elements, self.catalog) if given else 1.0
         share = min(1.0, share_of_all([*given, *predicates], elements, self.catalog) / max(without, 1e-12))
         meeting = next(filter(None, (self._meeting(names, pair) for pair in combinations(self.joints, 2))), None)
@@ -302,6 +302,36 @@ class Below:
         if not meet or not ends <= self.nodes.keys() or not names <= {*ends, one.name, other.name}:
             return None
         return joints, {name: self.nodes[name] for name in ends}
+
+    def sample_over(self, names: frozenset[str]) -> tuple[Sample, dict[str, str], list[Expr]] | None:
+        """Return a sample of a relationship, or of two that meet, over some names, and which element of it each is.
+
+        With what is asked of these elements. None where there is none.
+        """
+        one = next((each for each in self.joints if names <= {each.name, *each.ends} and len(each.types) == 1), None)
+        if one is not None and len({*one.ends}) == 2:
+            joints: tuple[Joint, ...] = (one,)
+            labels = [named(self.nodes[end].labels) for end in one.ends]
+            sample = self.catalog.relationship_sample(one.types[0][0], *labels, both=one.both)
+            elements = {one.ends[0]: "start", one.name: "relationship", one.ends[1]: "end"}
+        else:
+            met = next(filter(None, (self._meeting(names, pair) for pair in combinations(self.joints, 2))), None)
+            if met is None:
+                return None
+            joints, _ = met
+            (middle,) = {*joints[0].ends} & {*joints[1].ends}
+            kinds = [each.incidence(middle, self.nodes) for each in joints]
+            label = named(self.nodes[middle].labels)
+            sample = self.catalog.wedge_sample(label, *kinds, apart="relationships")
+            elements = {middle: "middle"}
+            for each, element in zip(joints, ("first", "last"), strict=True):
+                elements[each.ends[0] if each.ends[1] == middle else each.ends[1]] = element
+        if sample is None or not sample.size or not names <= elements.keys():
+            return None
+        conditions = [each for each in self.given if free_variables(each) <= elements.keys()]
+        for end in elements.keys() & self.nodes.keys():
+            conditions += self.nodes[end].predicates
+        return sample, elements, conditions
 
     def along(self, walk: Walk, equal: Sequence[Expr], alone: float) -> float:
         """Return how many walks have equal values at both ends: most are of the longest ones.

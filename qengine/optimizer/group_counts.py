@@ -10,22 +10,24 @@ from collections.abc import Callable, Mapping, Sequence
 from math import ceil, expm1, floor, inf, log1p, prod, sqrt
 from typing import Any
 
-from qengine.catalog.view import CatalogView, Incidence, Sample
+from qengine._frozen import frozen
+from qengine.catalog.view import CatalogView, Sample
+from qengine.optimizer.correlation import Joint
+from qengine.optimizer.filters import Below
 from qengine.optimizer.filters import below as below_rows
-from qengine.optimizer.filters import elements_below
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.peeking import counts_rare
 from qengine.optimizer.unjoined import Element, known_values, sample_of
 from qengine.plan.expr import Case, Expr, Literal, Parameter, Property, Variable
 from qengine.plan.logical import Distinct, Filter, Limit, Operator, Project, Skip, Sort, Union
-from qengine.plan.pattern import Direction, named
-from qengine.plan.physical import Search, VertexLevel
+from qengine.plan.pattern import named
 from qengine.plan.traverse import free_variables, rewrite
 from qengine.types import BOOLEAN
 
 _UNKNOWN = 0.75  # exponent: of so many rows
 _TRUTHS = 2.0
 _ALL = 0.95  # the share of a node's relationships from which all are rows
+_FEW = 16  # nodes of a sample that have a row: fewer say little of how many there are
 _MOST_TERMS = 64  # of a Poisson distribution that are added up
 
 
@@ -35,7 +37,8 @@ def different_rows(keys: Sequence[Expr], below: Operator, rows: float, catalog: 
         each = [different_rows(keys, side, rows, catalog) for side in below.inputs]
         return min(rows, max(each))
     keys, below = _resolved(keys, below)
-    elements = elements_below(below, catalog)
+    known = below_rows(below, catalog)
+    elements = {**known.relationships, **known.nodes}
     of_names: dict[frozenset[str], list[Expr]] = {}
     for key in keys:
         if not isinstance(key, Literal | Parameter):
@@ -43,72 +46,138 @@ def different_rows(keys: Sequence[Expr], below: Operator, rows: float, catalog: 
     most = 1.0
     for names, together in of_names.items():
         found = _values(names, together, elements, catalog)
+        if (groups := _groups(names, together, rows, known, found)) is not None:
+            found = groups.number
+            if len(of_names) == 1:
+                return min(rows, max(found, 1.0))
         most *= max(rows, 1.0) ** _UNKNOWN if found is None else max(found, 1.0)
     names = frozenset[str]().union(*of_names)
-    every = min(_joined(names, below, catalog), prod(_size_of(name, elements, catalog) for name in names))
+    every = min(_joined(keys, known), prod(_size_of(name, elements, known) for name in names))
     most = max(min(most, every), 1.0)
     return min(rows, most if rows >= every else most * -expm1(-rows / most))
 
 
 def share_of_sizes(
-    op: str, size: float, rows: float, groups: float, key: str, below: Operator, catalog: CatalogView
+    op: str, size: float, rows: float, groups: float, keys: Sequence[Expr], below: Operator, catalog: CatalogView
 ) -> float:
     """Return the share of groups whose number of rows compares so with a size.
 
-    ``rows``: of the operator ``below``, which make so many ``groups``. ``key``: the variable that these are of, "" for
-    others. Rows of a node that a search finds are taken to be as many as its relationships there, times a constant: by
-    a sample of degrees. Others are as if they were geometrically distributed, from one row up.
+    ``rows``: of the operator ``below``, which make so many ``groups`` by ``keys``. Those of what isn't seen are as if
+    they were geometrically distributed, from one row up.
     """
-    degrees = _degrees(key, below, catalog)
+    keys, below = _resolved(keys, below)
+    names, known = frozenset[str]().union(*map(free_variables, keys)), below_rows(below, catalog)
+    values = _values(names, keys, known.nodes, catalog)
+    seen = _groups(names, keys, rows, known, values)
+    if seen is not None:
+        return _share(op, size, seen.larger)
     mean = max(rows / max(groups, 1e-12), 1.0)
-    if degrees is None:
-        return _share(op, size, lambda than: 1.0 if than < 1.0 else float((1.0 - 1.0 / mean) ** than))
-    sampled, times = degrees
-    every = max(float(sampled.sum()) * times, 1.0)
-    each = sampled[sampled > 0] * (rows / every)
-    return _share(op, size, _more(each, rows >= _ALL * every, none=False)) if len(each) else 1.0
+    return _share(op, size, lambda than: 1.0 if than < 1.0 else float((1.0 - 1.0 / mean) ** than))
 
 
-def share_of_counts(
-    op: str, size: float, mean: float, some: float, key: str, inner: Operator, catalog: CatalogView
-) -> float:
+def share_of_counts(op: str, size: float, mean: float) -> float:
     """Return the share of rows that a plan applied to each finds as many rows for as compare so with a size.
 
-    ``mean``: how many it finds, for a share ``some`` of them one at least. ``key``: the variable that it is given. What
-    a search finds is taken to be as many as the node's relationships there, as ``share_of_sizes`` does.
+    ``mean``: how many it finds. As many rows have one at least as if these were a Poisson process; who has one has more
+    as often as that lets the mean be.
     """
-    degrees = _degrees(key, inner, catalog)
-    if degrees is None or not float(degrees[0].sum()):
-        rest = max(1.0 - some / max(mean, 1e-12), 0.0)  # of those that have one, who has more
-        return _share(op, size, lambda than: 1.0 if than < 0.0 else some * rest**than)
-    sampled, _ = degrees
-    part = mean / float(sampled.mean())
-    alone = isinstance(inner, Search) and sum(isinstance(level, VertexLevel) for level in inner.levels) == 2
-    each = sampled * (min(part, 1.0) if alone else part)  # behind a neighbour there may be more
-    return _share(op, size, _more(each, alone and part >= _ALL, none=True))
+    some = -expm1(-mean)
+    rest = max(1.0 - some / max(mean, 1e-12), 0.0)
+    return _share(op, size, lambda than: 1.0 if than < 0.0 else some * rest**than)
 
 
-def _more(each: Any, exact: bool, *, none: bool) -> Callable[[float], float]:
-    """Return what tells the share of groups that have more than some rows, of which so many are expected of each.
+@frozen
+class _Groups:
+    """Groups that were seen: how many rows each is expected to have, and how many such groups there are: float64.
 
-    ``exact``: they have just these, else as if each were drawn by itself. ``none``: there are groups of no row.
+    ``exact``: it has just these rows; else as if each of them were drawn by itself.
+    """
+
+    each: Any
+    times: Any
+    exact: bool
+
+    @property
+    def number(self) -> float:
+        """How many groups have a row."""
+        return float((self._more(0) * self.times).sum())
+
+    def larger(self, than: float) -> float:
+        """Return the share of the groups of a row or more that have more than some rows."""
+        return float((self._more(max(than, 0.0)) * self.times).sum()) / max(self.number, 1e-12)
+
+    def _more(self, than: float) -> Any:
+        """Return how likely each group has more than some rows."""
+        import numpy as np
+
+        if self.exact or than > _MOST_TERMS:
+            return self.each > than + (0.5 if than else 0.0)
+        term = fewer = np.exp(-self.each)
+        for number in range(1, int(than) + 1):
+            term = term * self.each / number
+            fewer = fewer + term
+        return 1.0 - fewer
+
+
+def _groups(
+    names: frozenset[str], keys: Sequence[Expr], rows: float, known: Below, most: float | None
+) -> _Groups | None:
+    """Return the groups that keys on one node make of so many rows; None for others, and where too little is seen.
+
+    ``most``: how many values the keys have, whatever relationships their nodes have; None where that isn't known.
+
+    A node is taken to have as many rows as it has relationships that rows are of, where it has several kinds of them
+    as their products are, times a constant.
     """
     import numpy as np
 
-    def more(than: float) -> float:
-        if than < (0.0 if none else 1.0):
-            return 1.0
-        if exact or than > _MOST_TERMS:
-            return float((each > than + 0.5).mean())
-        term = np.exp(-each)
-        fewer = term
-        for number in range(1, int(than) + 1):
-            term = term * each / number
-            fewer = fewer + term
-        every = float(len(each)) if none else max(float((1.0 - np.exp(-each)).sum()), 1e-12)
-        return float((1.0 - fewer).sum() / every)
+    from qengine.optimizer.sampled import codes_of_values
 
-    return more
+    node = known.nodes.get(next(iter(names))) if len(names) == 1 else None
+    joints = [each for each in known.joints if names <= {*each.ends} and len({*each.ends}) == 2]
+    if node is None or not joints:
+        return None
+    (name,) = names
+    found = _seen(name, node, known)
+    of_node = any(isinstance(key, Variable) for key in keys)
+    codes = (
+        None if found is None else codes_of_values(() if of_node else keys, {name: (found[0], "node")}, known_values())
+    )
+    if found is None or codes is None:
+        return None
+    sample, mask = found
+    nodes = sample.ids("node", mask)
+    ways = np.ones(len(nodes))
+    for joint in joints:
+        ways *= known.catalog.degrees_of(nodes, joint.incidence(name, known.nodes))
+    share, seen = sample.size / sample.total, float(ways.sum())
+    if not seen or (share < 1.0 and np.count_nonzero(ways) < _FEW):
+        return None
+    times = rows * share / seen
+    each, exact = ways * times, times >= _ALL
+    if of_node:
+        return _Groups(each, np.full(len(each), 1.0 / share), exact)
+    _, of, sizes = np.unique(codes[mask], return_inverse=True, return_counts=True)
+    values = most or inf
+    if most is None or any(free_variables(each) == names for each in known.given):  # at most others than those seen
+        values = min(values, len(sizes) + int((sizes == 1).sum()) * (1.0 / share - 1.0))
+    alike = min(max(len(sizes) / values / share, 1.0), 1.0 / share)  # nodes of a value, of those that were seen
+    return _Groups(np.bincount(of, weights=each) * alike, np.full(len(sizes), values / len(sizes)), exact)
+
+
+def _seen(name: str, node: Element, known: Below) -> tuple[Sample, Any] | None:
+    """Return a sample of nodes, and which of them satisfy what is asked; None where that can't be told."""
+    from qengine.optimizer.sampled import conjunction
+
+    conditions = [*node.predicates, *(each for each in known.given if free_variables(each) == {name})]
+    every = known.catalog.node_sample(node.labels, every=True) if conditions and counts_rare() else None
+    sample = every or sample_of(node, known.catalog)
+    if sample is None or not sample.size:
+        return None
+    mask, evaluated = conjunction(conditions, {name: (sample, "node")}, known_values())
+    if len(evaluated) < len(conditions):
+        return None
+    return sample, slice(None) if mask is None else mask
 
 
 def _share(op: str, size: float, more: Callable[[float], float]) -> float:
@@ -124,41 +193,6 @@ def _share(op: str, size: float, more: Callable[[float], float]) -> float:
             return 1.0 - more(floor(size))
     same = more(size - 1) - more(size) if size == floor(size) and size >= 0 else 0.0
     return same if op == "=" else 1.0 - same
-
-
-def _degrees(key: str, below: Operator, catalog: CatalogView) -> tuple[Any, float] | None:
-    """Return how many relationships of a search nodes have, and of how many nodes each stands for; None if unknown.
-
-    Where a search joins a node in several ways, the products of these numbers.
-    """
-    while isinstance(below, Project | Filter):
-        if isinstance(below, Project):
-            item = dict(below.items).get(key)
-            if not isinstance(item, Variable):
-                return None
-            key = item.name
-        below = below.input
-    if not isinstance(below, Search):
-        return None
-    vertices = {place: level for place, level in enumerate(below.levels) if isinstance(level, VertexLevel)}
-    own = next((place for place, level in vertices.items() if level.name == key), None)
-    sample = None if own is None else catalog.node_sample(vertices[own].labels)
-    if own is None or sample is None or not sample.size:
-        return None
-    from qengine.optimizer.sampled import conjunction
-
-    found: Any = 1.0
-    mask, _ = conjunction(vertices[own].predicates, {key: (sample, "node")}, known_values())
-    nodes = sample.ids("node", slice(None) if mask is None else mask)
-    for place, level in vertices.items():
-        for source in level.sources:
-            if own in (place, source.level):
-                way = source.direction if own == source.level else source.direction.reversed()
-                other = vertices[place if own == source.level else source.level]
-                types = source.types or catalog.relationship_types
-                kind = Incidence(types, way is not Direction.IN, way is not Direction.OUT, named(other.labels))
-                found = found * catalog.degrees_of(nodes, kind)
-    return None if isinstance(found, float) else (found, sample.total / sample.size)
 
 
 def _resolved(keys: Sequence[Expr], below: Operator) -> tuple[list[Expr], Operator]:
@@ -178,20 +212,63 @@ def _resolved(keys: Sequence[Expr], below: Operator) -> tuple[list[Expr], Operat
     return found, below
 
 
-def _size_of(name: str, elements: Mapping[str, Element], catalog: CatalogView) -> float:
-    return _size(elements[name], catalog) if name in elements else inf
+def _size_of(name: str, elements: Mapping[str, Element], known: Below) -> float:
+    """Return how many nodes, or relationships, may have a name; nodes have the relationships that rows are of."""
+    if name not in elements:
+        return inf
+    having = [_having(name, each, known) for each in known.joints if name in each.ends]
+    return min(_size(elements[name], known.catalog), *having, inf)
 
 
-def _joined(names: frozenset[str], rows: Operator, catalog: CatalogView) -> float:
-    """Return how many relationships a pair of nodes, or one with some of its ends, may be; infinite for others."""
+def _having(name: str, joint: Joint, known: Below) -> float:
+    """Return how many nodes at one end of a relationship have such a one."""
+    labels = [named(known.nodes[end].labels) for end in joint.ends]
+    found = 0
+    for type, _ in joint.types:
+        if joint.both or name == joint.ends[0]:
+            found += known.catalog.edge_statistics(labels[0], type, labels[1]).sources
+        if joint.both:
+            found += known.catalog.edge_statistics(labels[1], type, labels[0]).targets
+        elif name == joint.ends[1]:
+            found += known.catalog.edge_statistics(labels[0], type, labels[1]).targets
+    return float(found)
+
+
+def _joined(keys: Sequence[Expr], known: Below) -> float:
+    """Return how many combinations of values keys have along a relationship, or two that meet; infinite for others.
+
+    Relationships themselves are as many at most; a sample of them shows how values go together: what is seen once
+    stands for others as well (GEE: Charikar et al. 2000).
+    """
+    names = frozenset[str]().union(*map(free_variables, keys))
     if len(names) < 2:
         return inf
-    known, found = below_rows(rows, catalog), inf
+    found = inf
     for joint in known.joints:
         if names <= {joint.name, *joint.ends} and known.nodes.keys() >= set(joint.ends):
-            edges = sum(edges for _, edges in joint.types) * joint.share * joint.factor(known.nodes, catalog)
+            edges = sum(edges for _, edges in joint.types) * joint.share * joint.factor(known.nodes, known.catalog)
             found = min(found, edges * prod(known.nodes[end].share for end in {*joint.ends}))
-    return found
+    sample = known.sample_over(names)
+    return found if sample is None else min(found, _of_sample(keys, *sample))
+
+
+def _of_sample(keys: Sequence[Expr], sample: Sample, elements: Mapping[str, str], conditions: Sequence[Expr]) -> float:
+    """Return how many combinations of values there are in all by those in a sample; infinite where it can't tell."""
+    import numpy as np
+
+    from qengine.optimizer.sampled import codes_of_values, conjunction
+
+    rows = {name: (sample, element) for name, element in elements.items()}
+    mask, _ = conjunction(conditions, rows, known_values())
+    codes = codes_of_values(keys, rows, known_values())
+    if codes is None:
+        return inf
+    counts = np.unique(codes if mask is None else codes[mask], return_counts=True)[1]
+    drawn, once = int(counts.sum()), int((counts == 1).sum())
+    if drawn < _FEW:
+        return inf
+    likely = 0.5 + 0.5 * once / drawn  # where nearly each is seen once, nearly all are others
+    return float(len(counts) - once + once * (sample.total / sample.size) ** likely)
 
 
 def _values(
@@ -281,14 +358,17 @@ def _sampled(keys: Sequence[Expr], name: str, element: Element, catalog: Catalog
         sample = sample_of(element, catalog)
     if sample is None or not sample.size:
         return None
-    from qengine.optimizer.sampled import conjunction, counts_of_values
+    import numpy as np
+
+    from qengine.optimizer.sampled import codes_of_values, conjunction
 
     rows: dict[str, tuple[Sample, str]] = {name: (sample, element.entity)}
     mask, known = conjunction(element.predicates, rows, known_values())
     if len(known) < len(element.predicates):
         return None
-    counts = counts_of_values(keys, rows, known_values(), mask)
-    if counts is None:
+    codes = codes_of_values(keys, rows, known_values())
+    if codes is None:
         return None
+    counts = np.unique(codes if mask is None else codes[mask], return_counts=True)[1]
     once = float((counts == 1).sum())
     return float(len(counts)) - once + once * sqrt(sample.total / sample.size)

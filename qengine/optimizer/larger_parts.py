@@ -25,7 +25,7 @@ class LargerPart:
 
 
 def with_larger_parts(problem: Problem, parts: Iterable[LargerPart], number: Mapping[str, int]) -> Problem:
-    """Return a problem that knows how many matches some parts have; of two that overlap the first of a size counts."""
+    """Return a problem that knows how many matches some parts have."""
     found: dict[int, tuple[float, float]] = {}
     bare: CostModel | None = None
     model: CostModel | None = None

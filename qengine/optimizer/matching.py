@@ -298,12 +298,6 @@ def _stated(matching: Matching, cardinality: Cardinality) -> tuple[tuple[str, ..
     names = (*matching.bound, *_numbered(matching, cardinality))
     number = {name: place for place, name in enumerate(names)}
     problem = _problem(matching, names, number, cardinality)
-    if counts_rare():
-        problem = _with_meetings(matching, problem, number, cardinality)
-    edges = _free(matching)
-    if 2 < len(edges) <= _MOST_EDGES:
-        parts = (*squares(edges, matching.difference, cardinality), *chains(edges, matching.difference, cardinality))
-        problem = with_larger_parts(problem, parts, number)
     found: Mapping[frozenset[str], float] = {}
     source = matching.hints.known or learned_rows(cardinality.catalog)
     if source is not None:
@@ -313,6 +307,12 @@ def _stated(matching: Matching, cardinality: Cardinality) -> tuple[tuple[str, ..
     known = found if matching.hints.known is not None else {**_mutual_rows(matching, cardinality), **found}
     told = "" if source is None else _counted(sum(part.isdisjoint(matching.bound) for part in found), source)
     problem = _with_known_rows(problem, known, number) if known else problem
+    if counts_rare():
+        problem = _with_meetings(matching, problem, number, cardinality)
+    edges = _free(matching)
+    if 2 < len(edges) <= _MOST_EDGES:
+        parts = (*squares(edges, matching.difference, cardinality), *chains(edges, matching.difference, cardinality))
+        problem = with_larger_parts(problem, parts, number)
     return names, problem, told
 
 

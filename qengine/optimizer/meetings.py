@@ -89,8 +89,10 @@ def corrections(
     def matches(part: int, of: Sequence[PatternEdge]) -> float:
         return rows(part) * prod(map(cardinality.multiplicity, of))
 
+    of_sets = dict((*problem.pairs, *problem.known))
+
     def known(part: int) -> float:
-        return prod(factor for pair, factor in problem.pairs if pair & part == pair)
+        return prod(factor for pair, factor in of_sets.items() if pair & part == pair)
 
     for found in _meetings(between):
         names = frozenset((*found.outer, found.middle))

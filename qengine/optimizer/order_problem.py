@@ -59,10 +59,11 @@ class Problem:
     others are only counted, else all are enumerated. ``triangles``: three vertices linked pairwise, and by how much the
     odds of the links of the first two, the last two and the others grow with the rest.
     ``known``: sets of vertices, the largest first, and how many times more embeddings they have than degrees say.
-    ``pairs``: the same of two vertices, for what conditions on these, on both and on the relationships between them
-    leave. ``sorts``: of each link the sort of relationships that it is at either end, numbered from 0 at each vertex;
-    none where each vertex has one. ``meetings``: a vertex and two of its sorts. ``together``: of each how many times
-    likelier the vertex has one of the first where it has one of the second.
+    ``pairs``: the same of two vertices and more, for what conditions on these, on both and on the relationships between
+    them leave; sets that share vertices are independent given these. ``sorts``: of each link the sort of relationships
+    that it is at either end, numbered from 0 at each vertex; none where each vertex has one. ``meetings``: a vertex and
+    two of its sorts. ``together``: of each how many times likelier the vertex has one of the first where it has one of
+    the second.
     """
 
     candidates: Sequence[float]

@@ -12,7 +12,7 @@ from math import expm1
 
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.filters import ends_alike, filter_share, join_share
-from qengine.optimizer.given_nodes import found_from
+from qengine.optimizer.given_nodes import Found, found_from
 from qengine.optimizer.group_counts import different_rows, share_of_counts, share_of_sizes
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.peeking import counts_rare, known_values
@@ -89,7 +89,7 @@ class Estimate:
         self.found: dict[int, float] = {}
         self.counted = counted
         self._kept: dict[int, tuple[Operator, float]] = {}  # of operators that are run once
-        self._found_from: dict[tuple[int, int], tuple[tuple[float, float] | None, Operator, Operator]] = {}
+        self._found_from: dict[tuple[int, int], tuple[Found | None, Operator, Operator]] = {}
         self.outer: Operator | None = None  # whose rows a subplan is applied to
 
     def __call__(self, operator: Operator, times: float) -> float:
@@ -122,7 +122,7 @@ class Estimate:
                 if known is None or not isinstance(operator.inner, Search):
                     return max(outer, inner)
                 asked = self.found[id(operator.inner.input)]  # rows that conditions on them alone leave
-                return inner + max(outer - asked * known[1], 0.0)
+                return inner + max(outer - asked * known.some, 0.0)
             case FewOrMany():
                 given = self(operator.input, times)
                 around, self.outer = self.outer, operator.input
@@ -152,14 +152,14 @@ class Estimate:
             case LookUp() | Members() | RelationshipScan():
                 return rows * operator.rows
             case Search(exists=exists, emit=()) if (known := self._from_given(operator, self.outer)) is not None:
-                return rows * known[exists]
+                return rows * (known.some if exists else known.mean)
             case Search(exists=True, emit=()) if operator.rows is not None:
                 return rows * -expm1(-operator.rows)  # as if embeddings were a Poisson process
             case Search(count=count, exists=exists, emit=()) if (count is not None and not self.counted) or exists:
                 return rows * min(1.0, operator.rows or 1.0)
             case Search():
                 known = self._from_given(operator, operator.input)
-                return rows * (known[0] if known is not None else 1.0 if operator.rows is None else operator.rows)
+                return rows * (known.mean if known is not None else 1.0 if operator.rows is None else operator.rows)
             case Walk(end_bound=True):
                 return rows * walks_from_one(operator, self.catalog) * ends_alike(operator, self.catalog)
             case Walk() | Reach():
@@ -189,10 +189,10 @@ class Estimate:
                 return rows if procedure.signature.is_void else rows * _ITEMS
         return rows
 
-    def _from_given(self, operator: Operator, outer: Operator | None) -> tuple[float, float] | None:
-        """Return how many rows a search has of each row of a plan, and how many of these have any, as seen there.
+    def _from_given(self, operator: Operator, outer: Operator | None) -> Found | None:
+        """Return how many rows a search has of each row of a plan, as seen there.
 
-        None where nothing is looked at, and for others than one relationship away from a node of these rows.
+        None where nothing is looked at, and for others than trees around a node of these rows.
         """
         if not isinstance(operator, Search) or outer is None or not counts_rare():
             return None
@@ -259,19 +259,15 @@ class Estimate:
         call = dict(below.aggregates).get(name)
         if call is None or call.name != "count" or call.args:
             return None
-        keys = [key.name for _, key in below.keys if isinstance(key, Variable)]
-        key = keys[0] if len(keys) == len(below.keys) == 1 else ""
+        keys = [key for _, key in below.keys]
         rows, groups = self.found[id(below.input)], self.found[id(below)]
-        return share_of_sizes(op, number, rows, groups, key, below.input, self.catalog)
+        return share_of_sizes(op, number, rows, groups, keys, below.input, self.catalog)
 
     def _of_subquery(self, op: str, number: float, counting: Attach) -> float:
         """Return the share of rows for which a subquery counts as many rows as a condition asks for."""
-        mean = self.found[id(counting.inner)] / max(self.found[id(counting.input)], 1e-12)
-        known = self._from_given(counting.inner, counting.input)
-        inner = counting.inner
-        key = inner.levels[0].name if isinstance(inner, Search) and inner.seeds == 1 else ""
-        some = -expm1(-mean) if known is None else known[1]
-        return share_of_counts(op, number, mean, some, key, inner, self.catalog)
+        if (known := self._from_given(counting.inner, counting.input)) is not None:
+            return known.share(op, number)
+        return share_of_counts(op, number, self.found[id(counting.inner)] / max(self.found[id(counting.input)], 1e-12))
 
     def _differ(self, operator: Operator) -> bool:
         """Tell whether the rows of an operator are different as they come: ends of what is reached from one row."""

@@ -26,7 +26,7 @@ Rows = Mapping[str, tuple[Sample, str]]
 
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _TESTS = ("STARTS WITH", "ENDS WITH", "CONTAINS", "=~")
-_COMPARED: Mapping[str, Callable[[Any, Any], Any]] = {
+COMPARED: Mapping[str, Callable[[Any, Any], Any]] = {
     "=": op.eq, "<>": op.ne, "<": op.lt, "<=": op.le, ">": op.gt, ">=": op.ge,
 }  # fmt: skip
 _ARITHMETIC: Mapping[str, Callable[..., Any]] = {
@@ -72,25 +72,25 @@ def how_many(mask: Any) -> int:
     return int(np.count_nonzero(mask))
 
 
-def counts_of_values(keys: Sequence[Expr], rows: Rows, values: Mapping[str, Any], mask: Any) -> Any:
-    """Return of each combination of values that some expressions have how many rows have it: int64.
+def codes_of_values(keys: Sequence[Expr], rows: Rows, values: Mapping[str, Any]) -> Any:
+    """Return a number (int64) for each row, the same where some expressions have the same values.
 
-    ``mask``: the rows that count, None for all. None where an expression can't be evaluated.
+    None where an expression can't be evaluated.
     """
-    codes: Any = None
+    size = next(iter(rows.values()))[0].size
+    codes = np.zeros(size, np.int64)
     evaluation = _Evaluation(rows, values)
     for key in keys:
         try:
-            found = evaluation.operand(key)
+            found = evaluation.ids(key) if isinstance(key, Variable) else evaluation.operand(key)
         except _NotEvaluated:
             return None
         if _is_column(found):
             found = found.codes
-        if not isinstance(found, np.ndarray):  # a constant
-            continue
-        each = np.unique(found if mask is None else found[mask], return_inverse=True)[1]
-        codes = each if codes is None else codes * (each.max(initial=0) + 1) + each
-    return np.ones(1, np.int64) if codes is None else np.unique(codes, return_counts=True)[1]
+        if isinstance(found, np.ndarray):  # no constant
+            each = np.unique(found, return_inverse=True)[1]
+            codes = np.unique(codes * (each.max(initial=0) + 1) + each, return_inverse=True)[1]
+    return codes
 
 
 def joint_share(
@@ -168,7 +168,7 @@ class _Evaluation:
         if _is_column(other) and not isinstance(one, np.ndarray):
             return _known(other.compare(TURNED[name], one))
         left_numbers, right_numbers = _numbers(one), _numbers(other)
-        found = _COMPARED[name](left_numbers, right_numbers)
+        found = COMPARED[name](left_numbers, right_numbers)
         if name == "<>":
             found = found & ~np.isnan(left_numbers) & ~np.isnan(right_numbers)
         return _known(found if isinstance(found, np.ndarray) else None)
@@ -223,6 +223,13 @@ class _Evaluation:
             raise _NotEvaluated
         found: SampledColumn = column.mapped(lambda each: function(each, *given))
         return found
+
+    def ids(self, expr: Variable) -> Any:
+        """Return who an element is: int64."""
+        if expr.name not in self.rows:
+            raise _NotEvaluated
+        sample, element = self.rows[expr.name]
+        return sample.ids(element, slice(None))
 
     def column(self, expr: Property) -> SampledColumn:
         if isinstance(expr.subject, Property):

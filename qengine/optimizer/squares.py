@@ -17,7 +17,6 @@ from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.same_edges import must_differ
 from qengine.plan.pattern import named
 
-_MOST_CIRCLES = 2  # of a pattern, independent ones: of more, squares overlap, and what is known of each says too little
 _FEWEST = 1 / 1024  # further pairs that join two nodes, where none is seen
 _LEAST = 1e-9
 
@@ -31,8 +30,6 @@ def squares(edges: Sequence[PatternEdge], difference: Differences, cardinality: 
             between.setdefault(frozenset(edge.ends), []).append(edge)
             for end, other in (edge.ends, edge.ends[::-1]):
                 near.setdefault(end, set()).add(other)
-    if len(between) > len(near) + _MOST_CIRCLES - 1:
-        return
     for first, last in combinations(sorted(near), 2):
         for middle, again in combinations(sorted(near[first] & near[last]), 2):
             if first > middle or last in near[first] or again in near[middle]:

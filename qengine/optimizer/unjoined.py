@@ -37,11 +37,11 @@ class Element:
 
 
 def share_of_one(predicate: Expr, nodes: Mapping[str, Element], catalog: CatalogView) -> float:
-    """Return how many of the pairs of two elements with their labels satisfy a condition."""
+    """Return how many of the pairs, or more, of elements with their labels satisfy a condition."""
     if isinstance(predicate, Literal):
         return float(predicate.value is True)
     names = sorted(free_variables(predicate))
-    if len(names) == 2 and all(name in nodes for name in names):
+    if len(names) > 1 and all(name in nodes for name in names):
         equal = equation(predicate)
         found = None if equal is None else _equal(equal, nodes, catalog)
         if found is None:
@@ -54,13 +54,13 @@ def share_of_one(predicate: Expr, nodes: Mapping[str, Element], catalog: Catalog
 
 
 def share_of_all(predicates: Iterable[Expr], nodes: Mapping[str, Element], catalog: CatalogView) -> float:
-    """Return how many of the pairs of two elements' candidates satisfy all conditions, each of which is on both."""
+    """Return how many of the pairs, or more, of elements' candidates satisfy all conditions, each on two and more."""
     every = different(predicates)
     shares = [share_of_one(each, nodes, catalog) for each in every]
     alone = prod(shares)
     names = sorted(frozenset[str]().union(*map(free_variables, every)))
     own = [(name, nodes[name]) for name in names if name in nodes and nodes[name].predicates]
-    if alone == 0.0 or len(every) + len(own) < 2 or len(names) != 2 or not all(name in nodes for name in names):
+    if alone == 0.0 or len(every) + len(own) < 2 or not all(name in nodes for name in names):
         return alone
     found = _rows(every, shares, [(name, nodes[name]) for name in names], catalog)
     if found is None:
@@ -115,7 +115,7 @@ def _equal(
 
 
 def _beside(predicate: Expr, nodes: Sequence[tuple[str, Element]], catalog: CatalogView) -> float | None:
-    """Return the share of pairs drawn from two samples that satisfy a condition."""
+    """Return the share of rows drawn from samples, beside each other, that satisfy a condition."""
     from qengine.optimizer.sampled import holding, how_many
 
     samples = _samples(nodes, catalog)
@@ -128,13 +128,13 @@ def _beside(predicate: Expr, nodes: Sequence[tuple[str, Element]], catalog: Cata
 def _rows(
     predicates: Sequence[Expr], shares: Sequence[float], nodes: Sequence[tuple[str, Element]], catalog: CatalogView
 ) -> tuple[dict[str, tuple[Sample, str]], Any, Expr | None] | None:
-    """Return pairs of rows of two samples, their weights, and the condition that they all satisfy, if any."""
+    """Return rows of samples beside each other, their weights, and the condition that all satisfy, if any: of pairs."""
     samples = _samples(nodes, catalog)
     if samples is None:
         return None
     for _, each in sorted(zip(shares, predicates, strict=True), key=lambda pair: pair[0]):
         sides = equation(each)
-        if sides is not None:
+        if sides is not None and len(nodes) == 2:
             (one, key), (other, key2) = sides
             (left, element), (right, element2) = samples[one], samples[other]
             found = left.matched(element, key, right, key2, _PAIRS) if element == element2 else None

@@ -24,6 +24,7 @@ _ASKED_OF_FEW = 4  # the same, of few different texts
 _FIRST, _FEW = 256, 64  # rows that are looked at for that, and how many different texts they have then
 _ANSWERS = 1 << 16  # bytes of what comparisons told last: other patterns, and other statements, ask the same again
 _EXACT = 1 << 53  # integers up to which floats have all
+_BITS = 63  # of a number's fraction that hold all integers
 _ARROW = {
     "=": pc.equal, "<>": pc.not_equal,
     "<": pc.less, "<=": pc.less_equal, ">": pc.greater, ">=": pc.greater_equal,
@@ -78,10 +79,13 @@ class SampledColumn:
 
     @cached_property
     def numbers(self) -> Array | None:
-        """float64[rows] where the values are numbers, NaN for null; else None."""
+        """float64[rows], or longdouble for large integers, where the values are numbers, NaN for null; else None."""
         if not (pa.types.is_integer(self.kind) or pa.types.is_floating(self.kind)):
             return None
         numbers: Array = self._array.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy()
+        if pa.types.is_integer(self.kind) and (np.abs(numbers) > _EXACT).any():
+            numbers = self._array.fill_null(0).to_numpy().astype(np.longdouble)
+            numbers[self.missing] = np.nan
         return numbers
 
     @cached_property
@@ -108,7 +112,8 @@ class SampledColumn:
         """Whether ``numbers`` hold all values as they are."""
         if self.numbers is None:
             return False
-        return pa.types.is_floating(self.kind) or not (np.abs(self.numbers) > _EXACT).any()
+        whole = np.finfo(self.numbers.dtype).nmant >= _BITS or not (np.abs(self.numbers) > _EXACT).any()
+        return pa.types.is_floating(self.kind) or whole
 
     def compare(self, op: str, value: Any, *, keep: bool = True) -> Array | None:
         """Return of which rows ``row OP value`` is true: bool[rows]; None where values can't be compared.

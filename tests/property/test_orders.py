@@ -111,6 +111,28 @@ def test_sizes_are_positive_and_belong_to_sets(problem: Problem) -> None:
     assert all(model.rows(bound) > 0 for bound in sets)
 
 
+def test_known_parts_count_given_what_they_share() -> None:
+    """The factor of each is divided by that of what it shares; parts whose links others have say nothing."""
+    ties = DegreeStatistics(10.0, 200.0, 3.0, 2.0)
+    ends = [(0, 1), (1, 2), (2, 3), (3, 0), (1, 4), (4, 5), (5, 2), (0, 6), (6, 2)]  # squares: three share links
+    links = [Link(*pair, 1e-3, ties, ties) for pair in ends]
+    bare = CostModel(Problem([1e4] * 7, [1e4] * 7, frozenset(), links))
+
+    def times(known: list[tuple[int, float]], part: int = 0b1111111) -> float:
+        problem = Problem([1e4] * 7, [1e4] * 7, frozenset(), links, known=known)
+        return CostModel(problem).rows(part) / bare.rows(part)
+
+    side, near, far, large = (0b110, 2.0), (0b1111, 30.0), (0b110110, 50.0), (0b1000111, 7.0)
+    assert times([near, far]) == pytest.approx(30 * 50)
+    for known in ([near, far, side], [side, far, near], [far, side, near]):
+        assert times(known) == pytest.approx(30 * 50 / 2)
+        assert [times(known, part) for part, _ in known] == pytest.approx([factor for _, factor in known])
+    assert times([near, large]) == pytest.approx(30 * 7)
+    assert times([near, large, (0b1001101, 11.0)]) == pytest.approx(30 * 7)
+    assert times([near, large, (0b1001000, 3.0)]) == pytest.approx(30 * 7 * 3)  # of two that no link joins
+    assert times([(0b1111111, 5.0), near, far, large, side]) == pytest.approx(5)
+
+
 def test_more_vertices_than_a_set_holds_are_refused() -> None:
     problem = Problem([1.0] * 1025, [1.0] * 1025, frozenset(), [])
     with pytest.raises(Unsupported, match=r"A pattern of 1,025 nodes can't be planned: 1,024 are the most\."):

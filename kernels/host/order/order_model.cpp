@@ -62,6 +62,12 @@ OrderModel<Set>::OrderModel(const OrderProblem& stated, const OrderConstants& ta
   for (int k = 0; k < problem.n_known; ++k) known_.push_back(Set::from(problem.known + k * problem.words));
   fill();
   meet();
+  if (problem.n_known > 0) related_ = adjacent;
+  for (const Set& part : known_)
+    if (part.size() == 2) {
+      related_[part.first()] |= Set::of(part.last());
+      related_[part.last()] |= Set::of(part.first());
+    }
 }
 
 template <class Set>
@@ -197,17 +203,54 @@ double OrderModel<Set>::rows_by_degrees(const Set& bound) {
 template <class Set>
 double OrderModel<Set>::correction(const Set& bound) {
   if (const double* found = corrections_.find(bound, 1)) return *found;
-  double factor = 1.0;
-  std::vector<Set> taken;
-  for (int k = 0; k < problem.n_known; ++k) {
-    const Set& part = known_[k];
-    if (!bound.contains(part)) continue;
-    if (std::any_of(taken.begin(), taken.end(), [&](const Set& other) { return (part & other).size() > 1; })) continue;
-    factor *= problem.factors[k];
-    taken.push_back(part);
-  }
+  std::vector<Known> within;
+  for (int k = 0; k < problem.n_known; ++k)
+    if (bound.contains(known_[k])) within.push_back({known_[k], problem.factors[k]});
+  const double factor = composed(within);
   corrections_.put(bound, 1, factor);
   return factor;
+}
+
+// The factor of parts together: each counts given what is known of the vertices that it shares with those before it.
+template <class Set>
+double OrderModel<Set>::composed(const std::vector<Known>& parts) {
+  double factor = 1.0;
+  std::vector<Set> taken;
+  for (const Known& each : parts) {
+    if (!adds(core(each.part), taken)) continue;
+    std::vector<Known> shared;
+    for (const Set& other : taken)
+      if (const Set both = each.part & other; both.size() > 1) shared.push_back({both, correction(both)});
+    factor *= each.factor / composed(shared);
+    taken.push_back(each.part);
+  }
+  return factor;
+}
+
+// The vertices of a part between which is what it says: those within a tree, where its ends are more or less for that.
+template <class Set>
+Set OrderModel<Set>::core(const Set& part) const {
+  Set inner;
+  int ends = 0;
+  for_each(part, [&](int vertex) {
+    const int degree = (adjacent[vertex] & part).size();
+    if (degree > 1) inner |= Set::of(vertex);
+    ends += degree;
+  });
+  return ends == 2 * (part.size() - 1) && inner.size() > 1 ? inner : part;
+}
+
+// Whether a part has two vertices that something is known of, and that no other part has: else its circles are theirs.
+template <class Set>
+bool OrderModel<Set>::adds(const Set& part, const std::vector<Set>& others) const {
+  for (Set left = part; left; left -= Set::of(left.first())) {
+    const int vertex = left.first();
+    Set alone = related_[vertex] & left;
+    for (const Set& other : others)
+      if (other.has(vertex)) alone -= other;
+    if (!alone.empty()) return true;
+  }
+  return false;
 }
 
 template <class Set>

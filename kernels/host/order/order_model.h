@@ -12,8 +12,10 @@
 // And what is asked for is there: a pattern whose parts have embeddings is taken to have one, unless it is known to have
 // less.
 //
-// Where the rows of a part are known to be other than that, what has the part is corrected by the same factor, for as
-// many such parts as share no edge, the largest first.
+// Where the rows of a part are known to be other than that, what has the part is corrected by the same factor. Parts that
+// share vertices are independent given these: the factor of each is divided by that of what it shares with others, as in
+// a junction tree. A part whose edges are all in others says nothing more: of three squares over two vertices two do.
+// What a tree of four vertices and more says is between those within: of several around these one counts.
 //
 // Costs. A step reads the least of the lists that it intersects. What is only counted falls apart into components,
 // which multiply and whose counts are remembered by the vertices that they depend on; a component that is one vertex
@@ -103,6 +105,11 @@ class OrderModel {
     double tail;  // times as much from the third on
   };
 
+  struct Known {  // how many times as many rows a part has as by degrees
+    Set part;
+    double factor;
+  };
+
   struct Present {  // an edge that a vertex has
     int sort;
     Order order;
@@ -115,6 +122,9 @@ class OrderModel {
   Step step_by_degrees(const Set& bound, int vertex) const;
   double rows_by_degrees(const Set& bound);
   double correction(const Set& bound);
+  double composed(const std::vector<Known>& parts);
+  Set core(const Set& part) const;
+  bool adds(const Set& part, const std::vector<Set>& others) const;
   bool exhausted(const Set& bound, int vertex) const;
   double grown(const Way& way, const Set& bound) const;
   double growth_of(int vertex, Present next, const Present* present, int n) const;
@@ -133,6 +143,7 @@ class OrderModel {
   std::vector<std::vector<Growth>> growth_;    // by sort of edges
   std::vector<std::vector<double>> together_;  // by two sorts; empty where there is one
   std::vector<Set> known_;                     // the sets whose rows are better known
+  std::vector<Set> related_;                   // of each vertex: those that an edge or a set of the two joins it with
   SetTable<Set, int, double> rows_;
   SetTable<Set, int, double> corrections_;
   SetTable<Set, int, Step> steps_;
