@@ -1,8 +1,9 @@
 """Runs a script that makes a graph: as a stream, and statements that differ in literals alone many at a time.
 
 A statement is cut at its literals (``cypher_pieces``). What may be done with those of equal skeletons is told by the
-tree of the first (``cypher_shapes``); the others are not parsed. They become rows of ``UNWIND $rows AS row …``
-with ``row.p0``, ``row.p1`` … instead of their literals. What can't be carried out so is run as it is written.
+tree of the first (``cypher_shapes``, ``cypher_bodies``); the others are not parsed. They become rows of
+``UNWIND $rows AS row …`` with ``row.p0``, ``row.p1`` … instead of their literals, clause by clause, or in their order
+as bodies of a ``CALL``. What can't be carried out so is run as it is written.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ import pyarrow as pa
 
 from qengine._frozen import record
 from qengine._gc import gc_paused
-from qengine.errors import QengineError, QuerySyntaxError, StorageError
+from qengine.errors import QengineError, QuerySyntaxError, SemanticError, StorageError, Unsupported
+from qengine.formats.cypher_bodies import Body, body_of
 from qengine.formats.cypher_creates import Elements, elements_of
 from qengine.formats.cypher_order import Access, Turns, access_of, may_mix
 from qengine.formats.cypher_out import UNDIRECTED
 from qengine.formats.cypher_pieces import Piece, leading_list, literal_column, pieces
-from qengine.formats.cypher_shapes import ALONE, CREATES, LINKS, ONCE, TOGETHER, shape_of
+from qengine.formats.cypher_shapes import ALONE, CREATES, IN_ORDER, LINKS, ONCE, TOGETHER, shape_of
 from qengine.storage.given import given_path
 from qengine.syntax import ast
 from qengine.write.batch_changes import PATCHED
@@ -54,7 +56,8 @@ class Target(Protocol):
 class _Family:
     """Statements with equal skeletons: how they may be run, the texts for many, and those that wait with their rows.
 
-    ``different``: the literals that must differ between statements that are carried out together; (): none.
+    ``different``: the literals that must differ between statements that are carried out together; (): none. ``body``:
+    of those that are carried out in their order.
     """
 
     shape: str
@@ -62,6 +65,8 @@ class _Family:
     access: Access | None = None
     turns: Turns | None = None
     different: tuple[str, ...] = ()
+    body: Body | None = None
+    met: int = 0
     waiting: list[Piece] = field(default_factory=list)
     rows: list[Any] = field(default_factory=list)
 
@@ -133,6 +138,7 @@ class _Runner:
         self._count = 0
         self._shape = ""  # of all that waits, if it is one
         self._many_changed = False
+        self._constrained: frozenset[str] | None = None  # properties that constraints name, once they are asked for
 
     def add(self, piece: Piece) -> None:
         """Take a statement, which is carried out now or later."""
@@ -152,18 +158,31 @@ class _Runner:
         if family is None:
             self._create(piece)
             return
-        if family.shape == ALONE:
+        if family.shape == ALONE or not self._is_in_order(family):
             self.flush()
             self._made_store()
             self._run(piece)
             return
         self._wait(family, piece, ())
 
+    def _is_in_order(self, family: _Family) -> bool:
+        """Tell whether a statement may be a body, if it has to be one; the first of a text tells what is wrong."""
+        if family.body is None:
+            return True
+        family.met += 1
+        return family.met > 1 and not family.body.may_mend(self._constrained_properties())
+
+    def _constrained_properties(self) -> frozenset[str]:
+        if self._constrained is None:
+            rows = self._graph.query("SHOW CONSTRAINTS YIELD properties")
+            self._constrained = frozenset(key for (keys,) in rows for key in keys)
+        return self._constrained
+
     def _create(self, piece: Piece) -> None:
         """Let the elements wait that a statement creates; one that comes often is of a family, which takes less."""
         found = self._made[piece.skeleton]
         found.met += 1
-        if found.met == _OFTEN and (family := _family(piece)).shape != ALONE:
+        if found.met == _OFTEN and (family := _family(piece)).shape not in (ALONE, IN_ORDER):
             del self._made[piece.skeleton]
             self._families[piece.skeleton] = family
             self._wait(family, piece, ())
@@ -219,7 +238,7 @@ class _Runner:
                 continue
             rows, family.rows = family.rows, []
             if not rows and len(waiting) >= _LEAST:
-                rows = _rows(waiting) or []
+                rows = _rows(waiting, alike=family.body is not None) or []
             self._run_many(family, waiting, rows)
         self._waiting.clear()
         self._count = 0
@@ -245,11 +264,14 @@ class _Runner:
         """Carry out statements as one, and tell whether that did; else nothing of it stays."""
         try:
             for text in family.many:
-                sets = family.shape in (ONCE, TOGETHER) and len(rows) >= PATCHED
+                sets = family.shape in (ONCE, TOGETHER, IN_ORDER) and len(rows) >= PATCHED
                 if sets or text is not family.many[0]:
                     self._made_store()
                 self._graph.query(text, {"rows": rows})
                 self._many_changed = True
+        except (SemanticError, Unsupported):
+            family.shape = ALONE  # a literal has to stand where it is written
+            return False
         except QengineError:
             return False  # one by one, the statement that fails tells why
         return True
@@ -272,6 +294,8 @@ class _Runner:
         return True
 
     def _run(self, piece: Piece) -> None:
+        if "CONSTRAINT" in piece.text.upper():
+            self._constrained = None
         self._told(piece, lambda: self._graph.query(piece.text))
 
     def _made_store(self) -> None:
@@ -309,6 +333,8 @@ def _family(piece: Piece) -> _Family:
             shape = ALONE
         if shape != ALONE:
             return _Family(shape, _parted(many, parse(many)[0]), access, different=different)
+        if body := body_of(statement, piece, _ROW):
+            return _Family(IN_ORDER, (f"UNWIND $rows AS {_ROW} {body.text}",), access_of(statement, piece), body=body)
     except (QuerySyntaxError, ValueError):  # running it tells
         return _Family(ALONE, ())
     return _Family(shape, ())
@@ -352,12 +378,12 @@ def _runs(rows: Sequence[Mapping[str, Any]], different: Sequence[str]) -> list[t
     return list(pairwise([*bounds, len(rows)]))
 
 
-def _rows(waiting: Sequence[Piece]) -> list[dict[str, Any]] | None:
-    """Return the literals of statements as rows; None where one has no value."""
+def _rows(waiting: Sequence[Piece], *, alike: bool = False) -> list[dict[str, Any]] | None:
+    """Return the literals of statements as rows; None where one has no value, or not all of a column are ``alike``."""
     columns: list[Iterable[Any]] = []
     for literals in zip(*(piece.literals for piece in waiting), strict=True):
         column = literal_column(literals)
-        if column is None:
+        if column is None or (alike and len(set(map(type, column))) > 1):
             return None
         columns.append(column)
     names = [f"p{number}" for number in range(len(columns))]

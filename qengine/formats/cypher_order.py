@@ -8,11 +8,18 @@ is looked up by the other. The first is told by their texts (``may_mix``), the s
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field, fields
+from dataclasses import field
 
 from qengine._frozen import frozen, record
+from qengine.formats.cypher_bodies import parts_of
 from qengine.formats.cypher_pieces import Piece
 from qengine.syntax import ast
+
+_TOLD = (
+    ast.Literal, ast.ListLiteral, ast.MapLiteral, ast.Unary, ast.Binary, ast.Comparison, ast.CaseExpression,
+    ast.FunctionCall, ast.PropertyAccess,
+)  # fmt: skip
+"""What values are made of that read nothing but properties."""
 
 
 @frozen
@@ -149,24 +156,31 @@ class _Reading:
         merged = None
         for clause in clauses:
             match clause:
-                case ast.MatchClause(where=None):
+                case ast.MatchClause(where=None, optional=False):
                     for path in clause.patterns:
                         self._path(path, found=True, made=False)
                 case ast.CreateClause():
                     for path in clause.patterns:
                         self._path(path, found=False, made=True)
                 case ast.MergeClause():
+                    ends = clause.pattern.elements[::2]
+                    if len(ends) > 1 and not all(getattr(each, "name", None) in self.names - {None} for each in ends):
+                        raise _Untold  # makes nodes that there are already
                     self._path(clause.pattern, found=True, made=True)
                     merged = clause.pattern if len(clause.pattern.elements) == 3 else None
                     self._set([*clause.on_create, *clause.on_match], merged)
                 case ast.SetClause():
                     self._set(clause.items, merged)
+                case ast.WithClause(where=None) if _passes_on(clause.projection):
+                    pass
                 case _:
                     raise _Untold
         return Access(tuple(self.nodes), frozenset(self.sets), frozenset(self.reads), frozenset(self.links))
 
     def _path(self, path: ast.PathPattern, *, found: bool, made: bool) -> None:
         for element in path.elements:
+            if getattr(element, "where", None) is not None:
+                raise _Untold
             if isinstance(element, ast.NodePattern):
                 if element.name is not None and element.name in self.names:
                     continue
@@ -175,7 +189,11 @@ class _Reading:
                 self.nodes.append(Node(frozenset(_names(element.labels)), keys, found, made))
             elif isinstance(element, ast.RelationshipPattern):
                 plain = found and made and element.properties is None
+                if element.types is None or element.hops is not None:
+                    raise _Untold
                 self.links |= {(type, plain) for type in _names(element.types)}
+            else:
+                raise _Untold
 
     def _keys(self, properties: ast.Expression | None) -> Iterator[tuple[str, int]]:
         if properties is None:
@@ -194,7 +212,7 @@ class _Reading:
         for item in items:
             if isinstance(item, ast.LabelsItem):
                 raise _Untold
-            self.reads |= set(_read(item.value))
+            self.reads |= _read(item.value)
             if isinstance(item.target, ast.PropertyAccess):
                 self.sets.add(item.target.key)
             elif isinstance(item.value, ast.MapLiteral):
@@ -213,16 +231,23 @@ def _names(labels: ast.LabelExpression | None) -> Iterator[str]:
         raise _Untold
 
 
-def _read(tree: object) -> Iterator[str]:
-    """Yield the properties that are read in a part of a tree."""
-    if isinstance(tree, tuple):
-        for each in tree:
-            yield from _read(each)
-    elif isinstance(tree, ast.Ast):
-        if isinstance(tree, ast.PropertyAccess):
-            yield tree.key
-        for part in fields(tree):
-            yield from _read(getattr(tree, part.name))
+def _read(value: ast.Expression) -> set[str]:
+    """Return the properties that a value reads, if it reads nothing else."""
+    parts = list(parts_of(value))
+    found = [each for each in parts if isinstance(each, ast.PropertyAccess)]
+    subjects = {id(each.subject) for each in found}
+    if not all(isinstance(each, _TOLD) or id(each) in subjects for each in parts):
+        raise _Untold
+    return {each.key for each in found}
+
+
+def _passes_on(projection: ast.Projection) -> bool:
+    """Tell whether a WITH goes on with each row, and variables as they are called."""
+    plain = not (projection.distinct or projection.order or projection.groups or projection.skip or projection.limit)
+    return plain and all(
+        isinstance(each.expression, ast.Variable) and each.alias in (None, each.expression.name)
+        for each in projection.items
+    )
 
 
 def _plain(literal: str) -> bool:

@@ -25,6 +25,8 @@ TOGETHER = "together"
 """Statements that differ in literals alone may be carried out together, in their order."""
 ONCE = "once"
 """Those of them that look up different nodes may."""
+IN_ORDER = "in order"
+"""Each may be the body of a CALL (``cypher_bodies``)."""
 ALONE = "alone"
 """Each statement by itself."""
 

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from qengine.exec.scalar.aggregates import Accumulator, accumulator
-from qengine.exec.scalar.compare import row_key
+from qengine.exec.scalar.compare import order_key, row_key
 from qengine.exec.scalar.environment import Environment
 from qengine.exec.scalar.evaluate import compile
 from qengine.plan import logical as op
@@ -158,7 +158,37 @@ class Bodies:
                 return lambda table: self._projected(items, table)
             case op.Distinct():
                 return lambda table: table.take(_first_places(table))
+            case op.Sort(keys=keys, limit=limit):
+                ends = self._part_of_each(None, limit)
+                return lambda table: ends(self._ordered(keys, table))
+            case op.Skip(count=count):
+                return self._part_of_each(count, None)
+            case op.Limit(count=count):
+                return self._part_of_each(None, count)
         return None
+
+    def _ordered(self, keys: Iterable[op.SortKey], table: Table) -> Table:
+        """Return the rows of each row of the body's in their order; each sort is stable."""
+        order = np.arange(len(table))
+        for key in reversed([*keys]):
+            self._held.check()
+            values = self._evaluated(key.expr, table)
+            ranks = list(map(order_key, values))
+            order = np.array(sorted(order.tolist(), key=ranks.__getitem__, reverse=not key.ascending), np.int64)
+        rows = np.array(table.values(_ROW), np.int64)
+        return table.take(order[np.argsort(rows[order], kind="stable")])
+
+    def _part_of_each(self, skipped: Expr | None, kept: Expr | None) -> Body:
+        """Return what leaves out the first rows of each row of the body's, and keeps so many of the others."""
+        counts = [None if each is None else compile(each, self._env) for each in (skipped, kept)]
+
+        def run(table: Table) -> Table:
+            rows = np.array(table.values(_ROW), np.int64)  # ascending
+            place = np.arange(len(rows)) - np.searchsorted(rows, rows)
+            first, most = (None if each is None else _number(each({})) for each in counts)
+            return table.take(np.flatnonzero((place >= (first or 0)) & (place < (len(rows) if most is None else most))))
+
+        return run
 
     def _with_values(self, table: Table, ahead: Iterable[Ahead]) -> Table:
         """Return a table with the values that steps set, where these read the graph."""
@@ -246,6 +276,13 @@ def _as_tables(run: Callable[[Given], Given]) -> Body:
         return found if isinstance(found, Table) else Table.of(found)
 
     return whole
+
+
+def _number(value: Any) -> int:
+    """Return a number of rows; one that is none fails row by row."""
+    if type(value) is not int or value < 0:
+        raise Unbatched
+    return value
 
 
 def _renames(plan: op.Operator, names: Iterable[str]) -> bool:

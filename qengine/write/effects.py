@@ -125,7 +125,9 @@ def effects_of(part: op.Operator | up.Step | Expr, given: Given) -> Effects | No
     match part:
         case op.Argument() | op.Distinct():
             return Effects()
-        case op.Filter(predicate=expr) | op.Unwind(expr=expr):
+        case op.Sort(keys=sorted_by):
+            return _reading((key.expr for key in sorted_by), given)
+        case op.Filter(predicate=expr) | op.Unwind(expr=expr) | op.Skip(count=expr) | op.Limit(count=expr):
             return _reading((expr,), given)
         case op.Project(items=items):
             return _reading((expr for _, expr in items), given)

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import partial
+from itertools import chain
+from operator import itemgetter
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -36,6 +38,7 @@ _V = TypeVar("_V", bound=Readable)
 
 _NONE: Any = None  # in place of an execution, between two of them
 _PLAIN = frozenset((int, str, bool))  # values that are equal where an index says so
+_SCALAR = _PLAIN | {float, type(None)}
 _INDEX_SHARE = 1e-6  # of the nodes that one value of a property is taken to find
 
 
@@ -187,7 +190,7 @@ class WalkedVersion(Generic[_V]):
         return self.overlay.touched_node(vertex) is not None
 
     def finder(self, node: PatternNode, predicates: Sequence[Expr], unknown: Set[str], env: Environment) -> Finder:
-        """Return what finds a node: by its identity or the value of a property where one is given, else by labels."""
+        """Return what finds a node: by its identity or values of a property where these are given, else by labels."""
         for name, value in identities(node, predicates, unknown):
             return Finder(0.0, self._by_identity(name, compile(value, env)))
         for key, value, predicate in equalities(node, predicates, unknown):
@@ -195,6 +198,8 @@ class WalkedVersion(Generic[_V]):
             if predicate not in node.predicates:
                 return Finder(_INDEX_SHARE, find)
             return Finder(_INDEX_SHARE, self._sure(find, node.name, compile_predicate(predicate, env)), predicate)
+        for key, values in memberships(node, predicates, unknown):
+            return Finder(_INDEX_SHARE, self._by_members(key, compile(values, env), node.labels))
         labels = node.labels
         return Finder(self._base.label_share(labels), lambda row: self._by_labels(labels))
 
@@ -221,6 +226,20 @@ class WalkedVersion(Generic[_V]):
             found = self.with_value(key, value) if type(value) in _PLAIN else None
             return iter(self.having({key: value}, labels)) if found is None else found
 
+        return find
+
+    def _by_members(
+        self, key: str, evaluate: Callable[[Row], Any], labels: LabelExpr | None
+    ) -> Callable[[Row], Iterable[int]]:
+        """Return what finds the nodes with one of the values of a list, each once, and perhaps others."""
+
+        def find(row: Row) -> Iterable[int]:
+            values = evaluate(row)
+            if type(values) is not list or not _SCALAR.issuperset(map(type, values)):
+                return self._by_labels(labels)
+            return dict.fromkeys(chain.from_iterable(one({"value": value}) for value in values))
+
+        one = self._by_value(key, itemgetter("value"), labels)
         return find
 
     def _sure(
@@ -396,6 +415,15 @@ def equalities(
                 and is_repeatable(other)
             ):
                 yield one.key, other, each
+
+
+def memberships(node: PatternNode, predicates: Sequence[Expr], unknown: Set[str]) -> Iterator[tuple[str, Expr]]:
+    """Give the properties of a node that must be in lists that are known before it, and the lists."""
+    for each in (*node.predicates, *predicates):
+        match each:
+            case Call(name="IN", args=(Property(subject=Variable(name=own), key=key), values)) if own == node.name:
+                if not free_variables(values) & ({*unknown, own}) and is_repeatable(values):
+                    yield key, values
 
 
 def identities(node: PatternNode, predicates: Sequence[Expr], unknown: Set[str]) -> Iterator[tuple[str, Expr]]:

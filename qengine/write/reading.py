@@ -42,7 +42,7 @@ _SMALL = 2_000  # elements of a graph that is walked sooner than planned for
 _STEPS = 20_000  # elements that are walked, as often as there are rows, sooner than planned for
 FEW = 1_000
 """Rows that are looked up one by one."""
-_GIVEN = 256  # rows of an update that are walked on from one by one
+_GIVEN = 256  # rows of an update that are walked on from one by one; plans are for about as many
 _SHARE = 4096  # of a graph's elements there may be as many: a version of a large one takes longer
 _LONG = 1 << 62
 _BEHIND = (op.Match, op.Filter, op.Project, op.Aggregate, op.Distinct, op.Sort, op.Skip, op.Limit, op.Unwind)
@@ -73,7 +73,7 @@ def _plan(part: op.Operator, store: GraphStore) -> PhysicalPlan:
     columns = columns_of(part)
     if begins_alone(part):
         return optimizer.plan(op.LogicalPlan(part, columns), store)
-    return PhysicalPlan(lower_part(part, frozenset(columns), store), columns)
+    return PhysicalPlan(lower_part(part, frozenset(columns), store, _GIVEN), columns)
 
 
 class PartReader:
@@ -113,7 +113,7 @@ class PartReader:
         if not count or (count <= _GIVEN and self._is_led):
             return None
         size = overlay.base.size + overlay.touched
-        if count <= max(_GIVEN, size // _SHARE) and (self._is_led or size <= _SMALL):
+        if count <= max(_GIVEN, size // _SHARE) and (self._is_led or size * count <= _STEPS):
             return None
         store, context = execution.sealed(), execution.context
         plan = self._plans.of(self._part, store, context.parameters)

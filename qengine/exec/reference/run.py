@@ -171,9 +171,10 @@ class Compiler:
     def _(self, operator: op.Sort) -> Source:
         source = self.rows(operator.input)
         keys = [(compile(key.expr, self._env), key.ascending) for key in operator.keys]
-        limit = None if operator.limit is None else self._count(operator.limit, "LIMIT")
+        count = None if operator.limit is None else self._count(operator.limit, "LIMIT")
 
         def rows(outer: Row) -> Rows:
+            limit = None if count is None else count()
             found = list(source(outer))
             for value, ascending in reversed(keys):  # each sort is stable: the first key is sorted by last
                 self._check()
@@ -187,17 +188,22 @@ class Compiler:
     @rows.register
     def _(self, operator: op.Skip) -> Source:
         source, count = self.rows(operator.input), self._count(operator.count, "SKIP")
-        return lambda outer: islice(source(outer), count, None)
+        return lambda outer: islice(source(outer), count(), None)
 
     @rows.register
     def _(self, operator: op.Limit) -> Source:
         source, count = self.rows(operator.input), self._count(operator.count, "LIMIT")
-        return lambda outer: islice(source(outer), count)
+        return lambda outer: islice(source(outer), count())
 
-    def _count(self, expr: Expr, clause: str) -> int:
-        """Return a number of rows; it has no variables, and is wrong also where no row comes."""
-        with failing_at(expr.span):
-            return number_of_rows(clause, compile(expr, self._env)({}))
+    def _count(self, expr: Expr, clause: str) -> Callable[[], int]:
+        """Return what gives a number of rows; it has no variables, and is wrong also where no row comes."""
+        evaluate = compile(expr, self._env)
+
+        def count() -> int:
+            with failing_at(expr.span):
+                return number_of_rows(clause, evaluate({}))
+
+        return count
 
     @rows.register
     def _(self, operator: op.Unwind) -> Source:

@@ -123,8 +123,11 @@ def attach_subqueries(
     return state, tuple(names), changed
 
 
-def lower_part(part: Operator, wanted: frozenset[str], catalog: CatalogView) -> Operator:
-    """Return the lowered form of a plan whose every row is read, as that of a quantified path's repetition."""
+def lower_part(part: Operator, wanted: frozenset[str], catalog: CatalogView, times: float = 1.0) -> Operator:
+    """Return the lowered form of a plan whose every row is read, as that of a quantified path's repetition.
+
+    ``times``: about how many rows its ``Argument`` stands for.
+    """
     from qengine.optimizer.lower.tail import lower
 
-    return lower(rewritten(part), Demand(wanted), catalog).root
+    return lower(rewritten(part), Demand(wanted, times=times, least=times), catalog).root

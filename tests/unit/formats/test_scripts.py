@@ -6,6 +6,7 @@ import gzip
 import io
 import random
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -393,3 +394,69 @@ def test_what_only_creates_and_is_wrong_is_told(text: str, said: str) -> None:
     with pytest.raises(QengineError) as caught:
         Graph.from_cypher(f"CREATE (:Z {{k: 1}});\n{text}\nCREATE (:Z {{k: 2}})")
     assert said in str(caught.value) and any("of the script" in note for note in caught.value.__notes__)
+
+
+BODIES = (
+    "MERGE (a:A {{id: {a}}}) WITH a MERGE (b:B {{id: {b}}}) MERGE (a)-[r:R]->(b) SET r.w = {c}",
+    "MERGE (a:A {{id: {a}}}) WITH a MERGE (b:A {{id: {b}}}) MERGE (a)-[:R]->(b)",
+    "MERGE (a:A {{id: {a}}}) MERGE (b:B {{id: {b}}}) MERGE (a)-[r:R]->(b) ON CREATE SET r.c = 1 "
+    "ON MATCH SET r.c = coalesce(r.c, 0) + {c}",
+    "MERGE (a:A {{id: {a}}}) ON MATCH SET a.c = coalesce(a.c, 0) + 1, a.d = a.c WITH a SET a.e = a.c + {c}",
+    "MATCH (a:A {{id: {a}}}) DETACH DELETE a", "MATCH (a:A {{id: {a}}}) DELETE a",
+    "MATCH (a:A {{id: {a}}})-[r]->(b) DELETE r", "MATCH (a:A {{id: {a}}}) OPTIONAL MATCH (a)-[r]-() DELETE r, a",
+    "MERGE (a:A {{id: {a}}}) FOREACH (t IN ['{c}', '{b}'] | MERGE (x:T {{name: t}}) MERGE (a)-[:HAS]->(x))",
+    "MATCH (a:A {{id: {a}}}) FOREACH (x IN CASE WHEN a.c > {c} THEN [1] ELSE [] END | SET a.f = true)",
+    "MERGE (a:A {{id: {a}}}) WITH a UNWIND [{b}, {c}] AS t MERGE (x:B {{id: t}}) MERGE (a)-[:R]->(x)",
+    "MATCH (a:A {{id: {a}}}) REMOVE a.c", "MATCH (a:A {{id: {a}}}) SET a:New REMOVE a:A", "MERGE (a:B {{id: {a}}})",
+    "MATCH (a:A {{id: {a}}}) SET a = {{id: {b}, c: {c}}}", "MATCH (a:A {{id: {a}}}) SET a.id = {b} RETURN a.id AS x",
+    "MATCH (a:A) WHERE a.id IN [{a}, {b}] SET a.c = {c}", "MERGE (a:A {{id: {a}}})-[:R]->(b:B {{id: {b}}})",
+    "MATCH (a:A {{id: {a}}}) WITH a WHERE a.c > {c} CREATE (a)-[:R]->(:B {{id: {b}}}) RETURN count(*)",
+    "MATCH (a:A {{id: {a}}})-[r:R]->(b) SET r.w = {c}, b.c = a.c", "CREATE (:A {{id: {a}, u: {b}}})",
+    "MATCH (a:A {{id: {a}}}) SET a.u = {b}", "MATCH (a:A {{id: {a}}}) SET a.x = {b} / (a.c - {c})",
+    "MATCH (a:A {{id: {a}}}) MATCH (b:B {{id: {b}}}) WITH a, b LIMIT {c} CREATE (a)-[:S]->(b)",
+    "MATCH (a:A {{id: {a}}}) WITH a, count(*) AS n SET a.n = n + {c}", "MERGE (a:A {{id: {a}}}) SET a.c = {c}, a.d = 1",
+)  # fmt: skip
+
+
+def carried_out(run: Callable[[Graph], None]) -> tuple[object, str]:
+    """Return the graph that is made, or the kind of the error."""
+    graph = Graph()
+    try:
+        run(graph)
+    except QengineError as error:
+        return None, type(error).__name__
+    return content(graph), ""
+
+
+def one_by_one(graph: Graph, statements: list[str]) -> None:
+    for each in statements:
+        graph.query(each).close()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_statements_are_bodies_in_their_order(seed: int) -> None:
+    """Also where they fail, or where a constraint is violated that a later one would satisfy."""
+    chance = random.Random(f"bodies {seed}")
+    texts, most = chance.sample(BODIES, chance.choice([1, 1, 2, 3])), chance.choice([2, 5, 12])
+    statements = ["CREATE CONSTRAINT FOR (a:A) REQUIRE a.u IS UNIQUE"] if chance.random() < 0.3 else []
+    statements += [f"CREATE (:A {{id: {k}, c: {k}}})" for k in range(chance.choice([0, 3]))]
+    statements += ["MATCH (a:A), (b:A) CREATE (a)-[:R {w: 1}]->(b)"] if chance.random() < 0.3 else []
+    text = chance.choice(texts)
+    for _ in range(30):
+        text = chance.choice(texts) if chance.random() < 0.3 else text
+        statements.append(text.format(**{name: chance.randrange(most) for name in "abc"}))
+    text = ";\n".join(statements) + ";\n"
+    expected = carried_out(lambda graph: one_by_one(graph, statements))
+    assert carried_out(lambda graph: cypher_in.run_script(graph, text)) == expected
+
+
+def test_bodies_are_carried_out_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+    original = Graph.query
+    monkeypatch.setattr(Graph, "query", lambda self, text, *rest: ran.append(text) or original(self, text, *rest))
+    one = "MERGE (a:A {{id: {0}}}) WITH a MERGE (b:B {{id: {1}}}) MERGE (a)-[:R]->(b)"
+    tag = "MATCH (a:A {{id: {0}}}) FOREACH (t IN ['x', 'y{1}'] | MERGE (b:T {{name: t}}) MERGE (a)-[:HAS]->(b))"
+    drop = "MATCH (a:A {{id: {0}}}) DETACH DELETE a"
+    graph = Graph.from_cypher(";\n".join(each.format(k, k % 7) for each in (one, tag, drop) for k in range(100)))
+    assert (graph.node_count, graph.relationship_count) == (15, 0)
+    assert len(ran) <= 8

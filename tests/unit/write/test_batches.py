@@ -13,7 +13,7 @@ import pytest
 from qengine import Graph
 from qengine.errors import OutOfMemory, QengineError
 from qengine.temporal import Date
-from qengine.write import batch_changes, batch_names, batch_steps, bodies, overlay, reading, steps, versions
+from qengine.write import batch_changes, batch_names, batch_steps, bodies, live, overlay, reading, steps, versions
 from qengine.write.column_values import Unbatched
 from tests.unit.write.random_steps import merge_of_a_path, settings_of
 
@@ -224,6 +224,17 @@ TOGETHER = [
     "MATCH (a)-[k]->(b) CALL (k, b) { MATCH (x)-[k]->(b) SET x.mark = b.id }",
 ]
 
+ORDERED = [
+    "UNWIND $rows AS r CALL (r) { MATCH (p:P) WHERE p.id IN [r.id, 7] WITH p ORDER BY p.id DESC, p.name LIMIT 1 "
+    "SET p.seen = r.name RETURN p.name AS n } RETURN r.name, n",
+    "MATCH (n:P) CALL (n) { MATCH (n)-[k]-(m) WITH DISTINCT n, m ORDER BY m.id, m.name SKIP 1 LIMIT 2 "
+    "CREATE (n)-[:To]->(:K {of: m.id}) }",
+    "MATCH (n) CALL (n) { MATCH (n)--(m) WITH n, m.id AS i, count(*) AS c ORDER BY c DESC, i LIMIT 1 SET n.most = i }",
+    "UNWIND $rows AS r CALL (r) { UNWIND r.tags AS t WITH t ORDER BY t DESC SKIP 0 LIMIT 1 CREATE (:Tag {t: t}) "
+    "RETURN t AS x ORDER BY x LIMIT 1 } RETURN r.name, x",
+    "UNWIND $rows AS r OPTIONAL CALL (r) { MATCH (p:P {id: r.id}) WITH p ORDER BY p.name LIMIT 1 SET p.last = r.x "
+    "RETURN p.name AS n } RETURN r.name, n",
+]
 PATHS = [
     "UNWIND $links AS r MATCH (n:P {id: r.a}) MERGE (n)-[k:S {w: r.w}]-(x:N {w: r.w}) RETURN k.w",
     "UNWIND $links AS r MATCH (n:P {id: r.a}) MERGE (n)-[k:S]->(x:N {w: r.w}) ON MATCH SET k.n = r.b, x.last = r.w",
@@ -241,7 +252,7 @@ PATHS = [
 ]
 """Which way a relationship runs that is merged either way goes by the order of rows."""
 
-BATCHED = TOGETHER + PATHS
+BATCHED = TOGETHER + ORDERED + PATHS
 """Statements with at least one step that can be carried out together."""
 
 # What numbers elements get depends on how they are made: not after other statements.
@@ -655,6 +666,29 @@ def test_an_element_that_is_a_parameter_may_change(value: str, monkeypatch: pyte
         graph.query(f"MATCH (n) SET n.id = {value}", {"m": node, "all": [node]})
         found.append(content(graph))
     assert found[0] == found[1]
+
+
+def test_numbers_of_rows_are_those_of_each_execution() -> None:
+    """A statement is compiled once for a version, and carried out with other parameters."""
+    with begun().transaction() as t:
+        for k in (1, 3, 0, 2):
+            some = "MATCH (n:P) WITH n ORDER BY n.id {} SET n.x = 1 RETURN count(*)"
+            assert t.query(some.format("LIMIT $k"), {"k": k}).value() == k
+            assert t.query(some.format("SKIP $k"), {"k": k}).value() == 4 - k
+            body = "UNWIND [1] AS i CALL (i) { MATCH (n:P) WITH n ORDER BY n.id LIMIT $k SET n.x = i RETURN n }"
+            assert t.query(f"{body} RETURN count(n)", {"k": k}).value() == k
+
+
+def test_lists_of_values_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row by row, too: no list of a label is gone through."""
+    monkeypatch.setattr(live.WalkedVersion, "_by_labels", None)
+    graph = Graph()
+    graph.query("UNWIND range(1, 3000) AS i CREATE (:P {id: i, f: i + 0.5})")
+    text = "UNWIND $rows AS r CALL (r) { MATCH (n:P) WHERE n.id IN r.l SET n.id = -n.id } RETURN count(*)"
+    for values in ([1, 2, 2, None, 1.0, True, "1", 3.0], [4, -4, 5.0], []):
+        graph.query(text, {"rows": [{"l": values}, {"l": [3000]}]})
+    found = graph.query("MATCH (n:P) WHERE n.id < 0 RETURN collect(n.id)").value()
+    assert sorted(found) == [-3000, -5, -4, -3, -2, -1]
 
 
 def test_batches_of_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
