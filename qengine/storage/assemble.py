@@ -87,13 +87,15 @@ def assemble(
                 raise StorageError(
                     f"type {name} has {size:,} relationships, more than the {MAX_RELATIONSHIPS:,} possible"
                 )
-            start = _renumbered([block.start for block in blocks], new_id)
-            end = _renumbered([block.end for block in blocks], new_id)
             keys = tuple(dict.fromkeys(key for block in blocks for key in block.columns))
-            built = build_type(start, end, undirected=name in both_ways, properties=bool(keys))
+            built = build_type(
+                _renumbered([block.start for block in blocks], new_id),  # nothing else holds what is freed there
+                _renumbered([block.end for block in blocks], new_id),
+                undirected=name in both_ways,
+                properties=bool(keys),
+            )
             adjacencies.append(built.adjacencies)
             columns.append({key: PropertyColumn(0, _joined(blocks, key).take(pa.array(built.order))) for key in keys})
-            del start, end
             types.append(EdgeType(name, index, base, size, name in both_ways, built.parallel, built.loops, keys))
             base += size
             progress.advance(size)

@@ -53,6 +53,7 @@ def build_type(
     """
     lists, order = _sorted(start, end, properties, workers)
     loops = bool((start == end).any())
+    del start, end
     out, moved = _indexed(lists, form)
     if moved is not None and order is not None:
         placed = np.empty_like(order)

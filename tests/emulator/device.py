@@ -283,6 +283,9 @@ class EmulatedDevice(DeviceProperties):
 
     number: int = 0
 
+    def compile_ahead(self, family: str, macros: Mapping[str, int | str]) -> None:
+        pass
+
     def resident_blocks(self, kernel: Kernel, threads: int, shared_bytes: int) -> int:
         return 1
 

@@ -7,7 +7,9 @@ import gzip
 import signal
 import threading
 import tracemalloc
+import weakref
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +19,16 @@ import pytest
 
 from qengine import OutOfMemory, StorageError
 from qengine._control import Control, Status
-from qengine.storage import from_arrow, from_csv, from_edge_list, from_parquet, from_records, kernels
+from qengine.storage import (
+    assemble,
+    from_arrow,
+    from_csv,
+    from_edge_list,
+    from_parquet,
+    from_records,
+    kernels,
+    pcsr_build,
+)
 from qengine.storage.structs import ListEntries
 
 
@@ -85,3 +96,24 @@ def test_where_memory_ends_loading_says_so(
     monkeypatch.setattr(place, full)
     with pytest.raises(OutOfMemory, match="Loading needs more memory than there is"):
         loads[place]()
+
+
+def test_ends_are_freed_before_lists_of_the_other_direction_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That is when most memory is in use."""
+    ends, turned = list[weakref.ref[np.ndarray]](), list[int]()
+    renumber, turn = assemble._renumbered, pcsr_build.turned_lists
+
+    def renumbered(*given: Any) -> Any:
+        array = renumber(*given)
+        ends.append(weakref.ref(array))
+        return array
+
+    def turned_lists(*given: Any, **options: Any) -> Any:
+        turned.append(sum(each() is not None for each in ends))
+        return turn(*given, **options)
+
+    monkeypatch.setattr(assemble, "_renumbered", renumbered)
+    monkeypatch.setattr(pcsr_build, "turned_lists", turned_lists)
+    for undirected in (False, True):
+        from_edge_list((np.arange(100), np.arange(100) % 7), undirected=undirected)
+    assert turned == [0, 0] and len(ends) == 4

@@ -27,6 +27,12 @@ _under_way: dict[tuple[Any, ...], Future[bytes]] = {}
 _lock = threading.Lock()
 
 
+def compile_ahead(family: str, architecture: int, macros: Mapping[str, int | str], preface: str = "") -> None:
+    """Begin to compile a family that is asked for soon, beside others."""
+    if not is_compiled(family, architecture, macros, preface):
+        _begun(family, architecture, macros, preface)
+
+
 def compiled_meanwhile(
     family: str, architecture: int, macros: Mapping[str, int | str], preface: str, check: Callable[[], None]
 ) -> bytes:
@@ -37,6 +43,16 @@ def compiled_meanwhile(
     """
     if is_compiled(family, architecture, macros, preface):
         return compiled(family, architecture, macros, preface)
+    future = _begun(family, architecture, macros, preface)
+    while True:
+        try:
+            return future.result(_CHECK_SECONDS)
+        except StillCompiling:
+            check()
+
+
+def _begun(family: str, architecture: int, macros: Mapping[str, int | str], preface: str) -> Future[bytes]:
+    """Return what compiles a family, which is begun unless it is under way."""
     key = (family, architecture, *sorted(macros.items()), preface)
     with _lock:
         future = _under_way.get(key)
@@ -47,11 +63,7 @@ def compiled_meanwhile(
                 )
             future = _under_way[key] = _compiler().submit(compiled, family, architecture, dict(macros), preface)
             future.add_done_callback(lambda _: _under_way.pop(key, None))
-    while True:
-        try:
-            return future.result(_CHECK_SECONDS)
-        except StillCompiling:
-            check()
+    return future
 
 
 @functools.cache

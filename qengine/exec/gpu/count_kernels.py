@@ -147,7 +147,7 @@ class ShapeCounter:
         self.n_bytes = self.host_bytes = 0
         self.blocks: list[Any] = []
         self.clean: list[tuple[Any, int]] = []  # blocks that must be zeros whenever the count starts
-        self.branches: list[list[tuple[Any, Launch, npt.NDArray[Any]]]] = []
+        self.branches: list[list[tuple[str, str, Launch, npt.NDArray[Any]]]] = []
         self.shared = shared or SharedBlocks()
         self._given = 0
         self._recorded: dict[int, Any] = {}
@@ -182,7 +182,7 @@ class ShapeCounter:
         """Start the kernels, all in one launch: classes of roots side by side, one fills another's last moments."""
         recorded = self._recorded.get(run.stop_flag)
         if recorded is None:
-            branches = [partial(self._launch_all, run, each) for each in self.branches]
+            branches = [partial(self._launch_all, run, [*map(self._ready, each)]) for each in self.branches]
             recorded = run.record(lambda: run.clear(self.counters, _COUNTERS), branches)
             self._recorded[run.stop_flag] = recorded
         run.replay(recorded)
@@ -464,13 +464,18 @@ class ShapeCounter:
         return int(self.counters.ptr) + _NEXT + 4 * (self._given - 1)
 
     def _add(self, family: str, name: str, launch: Launch, task: npt.NDArray[Any], *, after_last: bool = False) -> None:
-        """Add a launch of no more blocks than run at a time; it waits for the one added last if ``after_last``."""
-        kernel = self.run.kernel(family, name, launch.macros, launch.shared)
-        most = self.device.resident_blocks(kernel, launch.threads, launch.shared)
-        launch = replace(launch, blocks=max(1, min(launch.blocks, most)))
+        """Add a launch; it waits for the one added last if ``after_last``. What all need is compiled side by side."""
+        self.device.compile_ahead(family, launch.macros)
         if not after_last:
             self.branches.append([])
-        self.branches[-1].append((kernel, launch, task))
+        self.branches[-1].append((family, name, launch, task))
+
+    def _ready(self, added: tuple[str, str, Launch, npt.NDArray[Any]]) -> tuple[Any, Launch, npt.NDArray[Any]]:
+        """Return the kernel of a launch that was added, and the launch, of no more blocks than run at a time."""
+        family, name, launch, task = added
+        kernel = self.run.kernel(family, name, launch.macros, launch.shared)
+        most = self.device.resident_blocks(kernel, launch.threads, launch.shared)
+        return kernel, replace(launch, blocks=max(1, min(launch.blocks, most))), task
 
 
 def edge_task(shape: EdgeShape[Any], launch: Launch, hub_words: int) -> npt.NDArray[Any]:

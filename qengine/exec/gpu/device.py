@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from qengine.errors import DeviceError
-from qengine.exec.gpu.compiled import compiled_meanwhile
+from qengine.exec.gpu.compiled import compile_ahead, compiled_meanwhile
 from qengine.exec.gpu.nvrtc import INSTALL
 from qengine.exec.gpu.properties import DeviceProperties
 
@@ -94,6 +94,12 @@ class Device(DeviceProperties):
                 driver.funcSetAttribute(kernel.ptr, most, shared_bytes)
                 self._shared[kernel.ptr] = shared_bytes
         return kernel
+
+    def compile_ahead(self, family: str, macros: Mapping[str, int | str]) -> None:
+        """Begin to compile a family whose kernels are asked for soon, if it is not loaded."""
+        macros = {**self.macros, **macros}
+        if (family, "", *sorted(macros.items())) not in self._modules:
+            compile_ahead(family, self.capability, macros)
 
     def resident_blocks(self, kernel: Any, threads: int, shared_bytes: int) -> int:
         """Return how many blocks of a kernel the device runs at a time."""

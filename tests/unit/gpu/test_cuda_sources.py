@@ -295,6 +295,23 @@ def test_who_waits_for_a_compiler_can_be_stopped(cache: Path, monkeypatch: pytes
     assert not compiled._under_way and compiled.is_compiled("pcsr", 90)
 
 
+def test_what_is_needed_soon_is_compiled_side_by_side(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.chmod(0o700)
+    all_begun = threading.Barrier(3, timeout=60)
+
+    def compile_beside(family: str, architecture: int, macros: Mapping[str, int | str], preface: str) -> bytes:
+        all_begun.wait()
+        return str(macros).encode()
+
+    monkeypatch.setattr(compiled, "compile_family", compile_beside)
+    variants = [{"QE_A": k} for k in range(3)]
+    for macros in variants:
+        compiled.compile_ahead("pcsr", 90, macros)
+    for macros in variants:
+        assert compiled.compiled_meanwhile("pcsr", 90, macros, "", lambda: None) == str(macros).encode()
+    assert not compiled._under_way
+
+
 def test_an_error_of_the_compiler_reaches_who_waits(cache: Path) -> None:
     for _ in range(2):
         with pytest.raises(InternalError, match="doesn't compile"):
