@@ -145,7 +145,7 @@ def timed(graph: Graph, pattern: str, excluded: frozenset[str]) -> tuple[tuple[s
     returned = "" if "RETURN" in pattern else " RETURN count(*)"
     with without(excluded):
         text = f"MATCH {pattern}{returned} AS {'_'.join(('n', *sorted(excluded)))}"
-        ways, times, value = tuple[str, ...](), [], None
+        ways, times, value = tuple[str, ...](), list[float](), None
         try:
             ways = tuple(dict.fromkeys(special(graph.explain(text, device="gpu").plan)))
             prepared = graph.prepare(text)
@@ -163,7 +163,9 @@ def timed(graph: Graph, pattern: str, excluded: frozenset[str]) -> tuple[tuple[s
 def digest(table: pa.Table) -> tuple[int, ...]:
     """Return numbers that two results agree in, whatever the order of their rows."""
     columns = [np.asarray(column).astype(np.uint64) for column in table.columns]
-    mixed = sum(column * np.uint64(2 * k + 3) ** np.uint64(3) for k, column in enumerate(columns))
+    mixed = np.zeros(table.num_rows, np.uint64)
+    for k, column in enumerate(columns):
+        mixed += column * np.uint64(2 * k + 3) ** np.uint64(3)
     return table.num_rows, int(sum(column.sum() for column in columns)), int((mixed * mixed).sum())
 
 
@@ -224,12 +226,12 @@ def made(name: str) -> tuple[Graph, Mapping[str, str]]:
         return Graph.from_arrow(nodes, [("E", edges)], undirected=["E"]), LABELLED
     if kind == "typed":
         first = random.random(len(ends[0])) < 0.5
-        tables = [
+        by_type = [
             (key, pa.table({"src": ends[0][which].astype(np.int64), "dst": ends[1][which].astype(np.int64)}))
             for key, which in (("A", first), ("B", ~first))
         ]
         nodes = [("N", pa.table({"id": np.arange(n)}))]
-        return Graph.from_arrow(nodes, tables, undirected=["A", "B"]), TYPED
+        return Graph.from_arrow(nodes, by_type, undirected=["A", "B"]), TYPED
     graph = Graph.from_edge_list(tuple(ends), type="E", undirected=True)
     return graph, {key: PLAIN[key] for key in FEW} if scale > 20 else PLAIN
 

@@ -13,6 +13,7 @@ from typing import Any
 from unittest.mock import patch
 
 from qengine import Graph, _native
+from qengine.exec import choice
 from qengine.exec.choice import choose, largest_search
 from qengine.exec.common.masks import Masks
 from qengine.exec.common.pipeline import runtime_of
@@ -52,6 +53,10 @@ KERNELS = {
 """Native functions that a query may be run by, in words that outlive them."""
 
 
+_PROCESSORS = 16
+"""Of a machine with a GPU."""
+
+
 class _Noted:
     """A native function that notes when it is called; what else is asked of it or set is the function's own."""
 
@@ -80,7 +85,11 @@ def kernels_called() -> Iterator[set[str]]:
 
 def ways(graph: Graph, plan: PhysicalPlan, parameters: dict[str, Any]) -> Iterator[str]:
     """Yield a line for where the plan runs, and one for each of its searches and eliminations."""
-    with patch.object(device, "missing", lambda: None), patch.object(device, "usable", lambda: (0,)):
+    with (
+        patch.object(device, "missing", lambda: None),
+        patch.object(device, "usable", lambda: (0,)),
+        patch.object(choice, "usable_processors", lambda: _PROCESSORS),
+    ):
         yield f"auto {choose('auto', largest_search(plan))[0]}"
     store = graph._store
     masks = Masks(runtime_of(store, ExecutionContext(parameters)))
