@@ -1,4 +1,4 @@
-"""What properties are tried on: examples that repeat themselves, a third of them without ``--slow``."""
+"""What properties are tried on: examples that repeat themselves, a third of them but where more or fewer are asked."""
 
 from __future__ import annotations
 

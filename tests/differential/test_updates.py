@@ -25,6 +25,7 @@ _SESSIONS = 20  # of each graph, as long as it stays small
 _MOST = 9  # nodes
 ORDINARY = 120  # sessions: more than 200 transactions
 BLOCKS, BLOCK = range(1, 25), 480  # together more than 20,000 transactions
+NETS = 12  # blocks; the others with --slow
 
 COUNTS = (
     "MATCH (n) RETURN labels(n) AS l, count(*) AS c",
@@ -104,8 +105,9 @@ def test_transactions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert outcomes["sure"] > ORDINARY * 0.85, outcomes
 
 
-@pytest.mark.nets
-@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize(
+    "block", [pytest.param(block, marks=pytest.mark.nets if block <= NETS else pytest.mark.slow) for block in BLOCKS]
+)
 def test_more_transactions(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert _check(range(block * BLOCK, (block + 1) * BLOCK), monkeypatch)["transactions"] > BLOCK
 

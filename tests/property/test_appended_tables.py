@@ -18,6 +18,7 @@ from qengine.storage import node_layout
 from qengine.testing.disk import FailingDisk
 from qengine.write import append
 from qengine.write.open_folder import open_folder
+from tests.examples import examples
 
 LABELS = (("A",), ("B",), ("A", "B"), ())
 QUERIES = (
@@ -139,7 +140,7 @@ def step(chance, graph, model, fresh):
     assert changes.relationships_created == len(model.relationships) - before[1]
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 1 << 30))
 def test_appended_tables_are_what_dictionaries_say(tmp_path_factory, seed):
     chance = random.Random(seed)

@@ -480,8 +480,8 @@ def test_lists_that_are_not_on_the_device_are_not_read_at_random(
 @pytest.mark.parametrize("keys", ["a.g", "a.g, a.v", "a.v > 0.3", ""])
 def test_counts_by_a_node_are_folded_on_the_device(keys: str, monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(4)
-    nodes = pa.table({"id": range(200), "g": random.integers(0, 4, 200), "v": random.random(200).round(1)})
-    links = pa.table({name: random.integers(0, 200, 1_500) for name in ("start", "end")})
+    nodes = pa.table({"id": range(80), "g": random.integers(0, 4, 80), "v": random.random(80).round(1)})
+    links = pa.table({name: random.integers(0, 80, 500) for name in ("start", "end")})
     graph = Graph.from_arrow([("P", nodes)], [("R", "P", "P", links)], key="id")
     monkeypatch.setattr(folded_rows.FoldedRows, "is_worth_on_device", lambda self, rows: True)
     noted: list[str] = []

@@ -28,6 +28,7 @@ from qengine.types import Kind
 from qengine.write import merged_commits
 from qengine.write.merged_commits import merged
 from qengine.write.pending import History
+from tests.examples import examples
 
 LABELS = ("A", "B", "C", "D")
 VALUES = (
@@ -389,9 +390,7 @@ def ways(request, monkeypatch):
     monkeypatch.setattr(node_layout, "_MOST_REPEATS", most)
 
 
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@settings(max_examples=examples(45), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(seed=st.integers(0, 2**32), chance=st.randoms(use_true_random=False))
 def test_versions_are_what_the_model_says(ways, seed, chance):
     graph = random_graph(seed)
@@ -413,9 +412,7 @@ def test_versions_are_what_the_model_says(ways, seed, chance):
     same_answers(store, model, seed)
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@settings(max_examples=examples(75), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(seed=st.integers(0, 2**32), chance=st.randoms(use_true_random=False))
 @pytest.mark.parametrize("folded", [0, 1, 1000])
 def test_merged_commits_do_what_they_do_one_after_the_other(folded, seed, chance, monkeypatch):
@@ -450,9 +447,7 @@ def _walked(version, what, model):
     return [(number, state) for number, state in found if state is not None]
 
 
-@settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(seed=st.integers(0, 2**32), chance=st.randoms(use_true_random=False))
 def test_a_version_is_saved_and_opened_with_its_numbers(seed, chance, tmp_path):
     graph = random_graph(seed)
