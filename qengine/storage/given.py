@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from os import PathLike, fsencode
+from os import PathLike, fsencode, fspath
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ END_NAMES = " or ".join("/".join(pair) for pair in zip(_START, _END, strict=True
 """What the columns with the keys of the ends may be called."""
 
 _PANDAS_INDEX = re.compile(r"__index_level_\d+__")
+_SHOWN = 80  # characters of a value in an error message
 _TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_null)
 
 
@@ -117,14 +118,15 @@ def given_path(path: Any, hint: str) -> Path:
     StorageError
         If it is none.
     """
+    given = fspath(path) if isinstance(path, PathLike) else path
     try:
         if not isinstance(path, str | PathLike) or b"\0" in fsencode(path):
             raise UnicodeError
         Path(path).exists()
     except UnicodeError:
-        raise StorageError(f"{_shown(path)} is no path", hint=hint) from None
+        raise StorageError(f"{_shown(given)} is no path", hint=hint) from None
     except OSError as error:
-        raise StorageError(f"{_shown(str(path))} can't be read: {error.strerror}", hint=hint) from None
+        raise StorageError(f"{_shown(given)} can't be read: {error.strerror}", hint=hint) from None
     return Path(path)
 
 
@@ -292,9 +294,11 @@ def _column(table: Any, name: str, place: str) -> Any:
 
 
 def _shown(value: Any) -> str:
-    """Return a value for an error message: as it is where that is short, else its kind."""
-    if value is None or isinstance(value, str | int | float | tuple):
-        text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
-        if len(text) <= 80:
-            return text
+    """Return a value for an error message: as it is where that is short, else how a text begins, the kind of others."""
+    if isinstance(value, str):
+        begin = value[:_SHOWN]
+        text = repr(begin) if begin.isprintable() else ascii(begin)
+        return text if begin == value else f"{text[:-1]}…{text[-1]}"
+    if (value is None or isinstance(value, int | float | tuple)) and len(text := repr(value)) <= _SHOWN:
+        return text
     return f"a {type(value).__name__}"

@@ -19,6 +19,7 @@ from qengine.errors import ExecutionError, StorageError
 from qengine.storage.kernels import changed_numeral
 from qengine.storage.variant import concatenate
 from qengine.temporal.arrow import text_kind, to_values
+from qengine.temporal.calendar import LARGEST_YEAR, days_of
 from qengine.temporal.zones import parse_zone
 from qengine.types import ANY, BOOLEAN, FLOAT, INTEGER, NULL, STRING, Kind, Type, list_of
 
@@ -131,7 +132,11 @@ def _normal(array: Any, place: str) -> Any:
             return convert(array, place)
     if text_kind(arrow) is not None:
         return _temporal_texts(array, place)
-    raise StorageError(
+    raise _no_property(arrow, place)
+
+
+def _no_property(arrow: Any, place: str) -> StorageError:
+    return StorageError(
         f"{place}: {arrow} can't be a property's type",
         hint="Properties hold booleans, numbers, strings, dates and times, and lists of them. Drop or cast the column.",
     )
@@ -147,8 +152,11 @@ def _as_it_is(array: Any, place: str) -> Any:
 def _extension(array: Any, place: str) -> Any:
     if array.type.extension_name == "arrow.uuid":  # as parameters are: the texts by which the language compares them
         return pa.array([None if each is None else str(UUID(bytes=each)) for each in array.storage.to_pylist()])
-    is_bool8 = array.type.extension_name == "arrow.bool8"
-    return array.cast(pa.bool_()) if is_bool8 else _normal(array.storage, place)
+    if array.type.extension_name == "arrow.bool8":
+        return array.cast(pa.bool_())
+    if pa.types.is_primitive(array.type.storage_type):  # numbers that mean something else, such as pandas' periods
+        raise _no_property(array.type, place)
+    return _normal(array.storage, place)
 
 
 def _dictionary(array: Any, place: str) -> Any:
@@ -204,6 +212,14 @@ def _moments(array: Any, place: str) -> Any:
             parse_zone(array.type.tz)
         except ExecutionError as error:
             raise StorageError(f"{place}: {error.message}", hint="Cast the column to the time zone UTC.") from None
+    if array.type.unit == "s":  # those of other units hold fewer years
+        seconds = array.view(pa.int64())
+        beyond = pc.or_(pc.less(seconds, _SECONDS[0]), pc.greater_equal(seconds, _SECONDS[1]))
+        if (row := pc.index(beyond, True).as_py()) >= 0:
+            raise StorageError(
+                f"{place}: row {row} has {seconds[row].as_py()} seconds, beyond the years ±{LARGEST_YEAR}",
+                hint="Correct its unit, or leave the value out.",
+            )
     return array
 
 
@@ -238,6 +254,9 @@ def _union(array: Any, place: str) -> Any:
     if not parts:
         return pa.nulls(0)
     return concatenate(parts).take(pa.array(np.argsort(np.concatenate(rows))))
+
+
+_SECONDS = (days_of(-LARGEST_YEAR, 1, 1) * 86_400, days_of(LARGEST_YEAR + 1, 1, 1) * 86_400)
 
 
 def _decimal(number: int) -> Any:

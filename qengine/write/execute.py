@@ -179,11 +179,7 @@ def _batch_size(value: Any, step: up.CallSubquery) -> int:
     """Return how many rows are a transaction."""
     span = step.batch.span if step.batch is not None else step.span
     with failing_at(span):
-        count = number_of_rows("IN TRANSACTIONS OF", value)
-    if count == 0:
-        message = "IN TRANSACTIONS OF needs a number of rows from 1 on, not 0."
-        raise ExecutionError(message, code="NegativeIntegerArgument", span=span)
-    return count
+        return number_of_rows("IN TRANSACTIONS OF", value, least=1)
 
 
 def _measured(source: Source, stats: OperatorStats) -> Source:

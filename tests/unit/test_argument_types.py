@@ -194,6 +194,8 @@ def test_what_it_takes_is_told_in_words(graph: Graph) -> None:
             lambda: Graph.from_csv(".", nodes=5),
             "5 is no path",
         ),
+        (lambda: Graph.from_csv(Path("a\0")), "'a\\x00' is no path"),
+        (lambda: Graph.from_csv("x" * 5000), f"'{'x' * 80}…' can't be read: File name too long"),
         (lambda: Graph.from_csv(".", null=["-", 5]), "null: a word is 5, not a name"),
     ):
         with pytest.raises((TypeError, qengine.StorageError)) as raised:

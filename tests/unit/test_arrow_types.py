@@ -72,6 +72,19 @@ def test_values_are_kept(column: Any, kind: str, values: list[Any]) -> None:
     assert loaded(column) == (kind, values)
 
 
+class Periods(pa.ExtensionType):  # type: ignore[misc]
+    """Integers that count months, as pandas' periods have them."""
+
+    def __init__(self) -> None:
+        super().__init__(pa.int64(), "test.period")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+
+PERIODS = pa.ExtensionArray.from_storage(Periods(), pa.array([600]))
+
+
 @pytest.mark.parametrize(
     ("column", "kind"),
     [
@@ -83,6 +96,7 @@ def test_values_are_kept(column: Any, kind: str, values: list[Any]) -> None:
         (pa.array([86_400_000, None], pa.date64()), "DATE"),
         (pa.array([2**31 - 1, -(2**31)], pa.date32()), "DATE"),
         (pa.array([{"TIME": "10:00Z"}, None]), "TIME"),
+        (pa.array([-31_557_014_135_596_800, 31_556_889_832_780_799], pa.timestamp("s")), "LOCAL DATETIME"),
     ],
 )
 def test_temporal_types_stay_temporal(column: Any, kind: str) -> None:
@@ -105,6 +119,9 @@ def test_temporal_types_stay_temporal(column: Any, kind: str) -> None:
         (pa.array([b"ab"], pa.binary(2)), "fixed_size_binary[2] can't be a property's type"),
         (pa.array([[{"a": 1}]]), "struct<a: int64> can't be a property's type"),
         (pa.array([1], pa.timestamp("s", "Mars/Base")), "There is no time zone 'Mars/Base'."),
+        (pa.array([0, 2**60], pa.timestamp("s")), "row 1 has 1152921504606846976 seconds, beyond the years ±999999999"),
+        (pa.array([[-(2**60)]], pa.list_(pa.timestamp("s", "UTC"))), "row 0 has -1152921504606846976 seconds, beyond"),
+        (PERIODS, "extension<test.period<Periods>> can't be a property's type"),
         (pa.array([90_000], pa.time32("s")), "its time32[s] can't be read: "),
         (pa.array([86_400_001], pa.date64()), "its date64[ms] can't be read: "),
         (pa.array([{"DATETIME": "tomorrow"}]), "'tomorrow' is no date and time"),

@@ -198,17 +198,17 @@ class failing_at:  # noqa: N801 - it is called like a function
             error.span = error.span or self._span
 
 
-def number_of_rows(clause: str, value: Any) -> int:
-    """Return what SKIP or LIMIT got, if it is a number of rows.
+def number_of_rows(clause: str, value: Any, least: int = 0) -> int:
+    """Return what SKIP, LIMIT or another clause got, if it is a number of rows.
 
     Raises
     ------
     ExecutionError
-        Where it is no integer, or negative.
+        Where it is no integer, or less than ``least``.
     """
     if type(value) is not int:
         raise wrong_argument(clause, "an integer", value)
-    if value < 0:
-        message = f"{clause} needs a number of rows from 0 on, not {value}."
+    if value < least:
+        message = f"{clause} needs a number of rows from {least} on, not {value}."
         raise ExecutionError(message, code="NegativeIntegerArgument")
     return value
