@@ -30,6 +30,8 @@ _SHAPES = {
     "late": "RETURN {key} AS x, b.id AS j, COUNT {{ (b)-->()-->(c) WHERE c.x > a.x }} AS n "
     "ORDER BY x{way}, j, a.id LIMIT {limit}",
     "skipped": "RETURN a.id AS i, b.id AS j ORDER BY {key}{way}, i, j SKIP 2 LIMIT {limit}",
+    "ties": "RETURN {key} AS x, {owner}.n AS y, a.id AS i, b.id AS j ORDER BY x{way}, y, i, j LIMIT {limit}",
+    "ties of both": "RETURN a.id AS i, b.id AS j ORDER BY {key}{way}, {owner}.t DESC, i, j LIMIT {limit}",
 }
 _ENDINGS = ("RETURN a.id ORDER BY a.id", "WITH b.id AS x, count(*) AS n WHERE n > 7 RETURN x ORDER BY x")
 _KEYS = ("a.x", "a.f", "a.t", "k.x", "b.n", "b.id")
@@ -60,6 +62,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounded, "_LEAST_ROWS", 0.0)
     monkeypatch.setattr(bounded, "_LEAST_COST", 0.0)
     monkeypatch.setattr(bounded, "_MARGIN", 1.2)
+    monkeypatch.setattr(bounded, "_TIES", 1.0)
     monkeypatch.setattr(bounded, "_LARGEST_SHARE", 1.0)
     monkeypatch.setattr(bounded, "_LARGEST_SHARE_OF_GROUPS", 1.0)
 
@@ -68,9 +71,23 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_first_rows_are_those_of_the_whole_order(graph: Graph, eager: None, shape: str, key: str) -> None:
     where = "" if shape == "pages" else "WHERE a.x < b.x "
     for way, limit, condition in (("", 25, where), (" DESC", 3, ""), (" DESC", 25, "")):
-        ending = _SHAPES[shape].format(key=key, way=way, limit=limit)
+        ending = _SHAPES[shape].format(key=key, owner=key[0], way=way, limit=limit)
         query = f"MATCH (a:N)-[k:to]->(b:N) {condition}{ending}"
         agree(graph, query, ordered=True)
+
+
+@pytest.mark.parametrize(("order", "bound"), [
+    ("a.g, a.id", "a.g < 0 OR a.g = 0 AND a.id <="),
+    ("a.g DESC, a.id DESC", "a.g > 3 OR a.g = 3 AND (a.id IS NULL OR a.id >= "),
+])  # fmt: skip
+def test_many_of_one_value_are_bounded_by_the_second_key(order: str, bound: str) -> None:
+    n = 80_000
+    graph = Graph.from_arrow({"N": pa.table({"id": np.arange(n), "g": np.arange(n) % 4})}, [], key="id")
+    query = f"MATCH (a:N) RETURN a.g, a.id ORDER BY {order} LIMIT 20"
+    profile = _profiled(graph, query)
+    assert bound in profile
+    assert "too few" not in profile
+    agree(graph, query, ordered=True)
 
 
 def _profiled(graph: Graph, query: str) -> str:

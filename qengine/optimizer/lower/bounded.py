@@ -3,6 +3,7 @@
 ``ORDER BY a.x LIMIT 10`` needs no ``a`` whose x comes after that of ten rows. Where x is one element's property, what
 is known of its values gives a bound that about enough rows lie within: the query is planned once more with that as a
 condition of the element. Rows within the bound come before all others, so where they are enough they are the first.
+Where many have the value of the bound, they are bounded by the second key, if that is a property of the same element.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ _LARGEST_SHARE = 0.2
 """Of the elements: beyond it little is saved, and lost where a bound was too narrow."""
 _LARGEST_SHARE_OF_GROUPS = 0.05
 """The same where rows are grouped, but not by element: groups may take no rows without a bound."""
+_TIES = 4.0
+"""Times as many elements as are asked for from which on those that tie with a bound are bounded themselves."""
 _ASSUMED = 100
 """Rows that are taken to be wanted where a parameter says how many."""
 _ORDERED = (Kind.INTEGER, Kind.FLOAT, Kind.STRING)
@@ -72,7 +75,8 @@ def bounded_sort(sort: Sort, lowered: Operator, catalog: CatalogView) -> Sort | 
     share, groups = _MARGIN * wanted / max(rows, 1.0), grouped == "by value"
     if share > (_LARGEST_SHARE_OF_GROUPS if groups else _LARGEST_SHARE):
         return None
-    condition = _condition(values, share, groups=groups)
+    condition = None if grouped else _among_ties(values, share, sort, match)
+    condition = condition or _condition(values, share, groups=groups)
     if condition is None:
         return None
     bounded = replace(element, predicates=(*element.predicates, condition))
@@ -234,6 +238,12 @@ class _Values:
         op = "<=" if self.ascending else ">="
         return Comparison((op,), (self.key, Literal(value, type=self.key.type)), type=BOOLEAN)
 
+    def before(self, value: Any) -> tuple[Expr, float]:
+        """Return the condition of coming before a value, which is true of no null, and the share that does."""
+        op, own = "<" if self.ascending else ">", self._own()
+        condition = Comparison((op,), (self.key, Literal(value, type=self.key.type)), type=BOOLEAN)
+        return condition, self._share((*own, condition)) / (self._share(own) if own else 1.0)
+
     def _own(self) -> tuple[Expr, ...]:
         """Return the element's conditions on the property alone."""
         keys = ((each, {part.key for part in preorder(each) if isinstance(part, Property)})
@@ -244,6 +254,35 @@ class _Values:
         if isinstance(self.element, PatternNode):
             return selectivity(predicates, self.catalog, "node", self.element.labels)
         return selectivity(predicates, self.catalog, "relationship", self.element.types)
+
+
+def _among_ties(values: _Values, share: float, sort: Sort, match: Match) -> Expr | None:
+    """Return the condition of coming before a value, or having it and coming early by the second key; None without one.
+
+    That is where the elements that have the value are several times as many as are asked for.
+    """
+    share -= 0.0 if values.ascending else values.missing()
+    found = values.first(share) if share > 0 and values.key.type.kind is not Kind.FLOAT else None
+    if found is None or found[1] < _TIES * share:
+        return None
+    sooner, before = values.before(found[0])
+    if before >= share or len(sort.keys) < 2:
+        return None
+    second = _bounded_property(replace(sort, keys=sort.keys[1:]))
+    if second is None or second[1] is not match or second[0].subject != values.key.subject:
+        return None
+    summary = _summary(values.element, second[0].key, values.catalog)
+    if summary is None:
+        return None
+    others = _Values(values.element, second[0], summary, sort.keys[1].ascending, values.catalog)
+    early = _condition(others, (share - before) / (found[1] - before), groups=False)
+    if early is None:
+        return None
+    tied = Comparison(("=",), (values.key, Literal(found[0], type=values.key.type)), type=BOOLEAN)
+    parts: list[Expr] = [sooner, Logical("AND", (tied, early), type=BOOLEAN)]
+    if not values.ascending:
+        parts.append(Call("IS NULL", (values.key,), type=BOOLEAN))
+    return Logical("OR", tuple(parts), type=BOOLEAN)
 
 
 def _condition(values: _Values, share: float, *, groups: bool) -> Expr | None:
