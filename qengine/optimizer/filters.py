@@ -77,12 +77,6 @@ def ends_alike(walk: Walk, catalog: CatalogView) -> float:
     return found.along(walk, equal, alone) / alone if alone else 1.0
 
 
-def elements_below(operator: Operator, catalog: CatalogView) -> dict[str, Element]:
-    """Return the nodes and relationships that rows come from, with the conditions on each, as far as they are known."""
-    found = below(operator, catalog)
-    return {**found.relationships, **found.nodes}
-
-
 def below(operator: Operator, catalog: CatalogView) -> Below:
     """Return what an operator's rows come from, and what joins the nodes of that."""
     found = Below(catalog)
