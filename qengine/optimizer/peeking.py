@@ -43,6 +43,7 @@ class Peeks:
 
 
 _PEEKS: ContextVar[Peeks | None] = ContextVar("values that estimates look at", default=None)
+_LENGTHS: ContextVar[Mapping[str, int] | None] = ContextVar("lengths of lists that are parameters", default=None)
 _COUNTS: ContextVar[bool] = ContextVar("whether few elements are looked at one by one", default=False)
 
 
@@ -60,6 +61,21 @@ def peeking(values: Mapping[str, Any]) -> Iterator[Peeks]:
 def peeked() -> Peeks | None:
     """Return the values that estimates may look at, None where there are none."""
     return _PEEKS.get()
+
+
+@contextmanager
+def expecting_lengths(lengths: Mapping[str, int]) -> Iterator[None]:
+    """Let estimates take lists that are these parameters to be so long meanwhile."""
+    token = _LENGTHS.set(lengths)
+    try:
+        yield
+    finally:
+        _LENGTHS.reset(token)
+
+
+def expected_length(name: str) -> int | None:
+    """Return how long the list that is a parameter is expected to be, None where nobody knows."""
+    return (_LENGTHS.get() or {}).get(name)
 
 
 @contextmanager

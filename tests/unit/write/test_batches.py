@@ -12,6 +12,8 @@ import pytest
 
 from qengine import Graph
 from qengine.errors import OutOfMemory, QengineError
+from qengine.plan.physical import ThetaJoin
+from qengine.plan.traverse import nodes_of
 from qengine.temporal import Date
 from qengine.write import batch_changes, batch_names, batch_steps, bodies, live, overlay, reading, steps, versions
 from qengine.write.column_values import Unbatched
@@ -227,9 +229,9 @@ TOGETHER = [
 ORDERED = [
     "UNWIND $rows AS r CALL (r) { MATCH (p:P) WHERE p.id IN [r.id, 7] WITH p ORDER BY p.id DESC, p.name LIMIT 1 "
     "SET p.seen = r.name RETURN p.name AS n } RETURN r.name, n",
-    "MATCH (n:P) CALL (n) { MATCH (n)-[k]-(m) WITH DISTINCT n, m ORDER BY m.id, m.name SKIP 1 LIMIT 2 "
+    "MATCH (n:P) CALL (n) { MATCH (n)-[k:R]-(m) WITH DISTINCT n, m ORDER BY m.id, m.name SKIP 1 LIMIT 2 "
     "CREATE (n)-[:To]->(:K {of: m.id}) }",
-    "MATCH (n) CALL (n) { MATCH (n)--(m) WITH n, m.id AS i, count(*) AS c ORDER BY c DESC, i LIMIT 1 SET n.most = i }",
+    "MATCH (n) CALL (n) { MATCH (n)-[:R]-(m) WITH n, m.id AS i, count(*) AS c ORDER BY c DESC, i LIMIT 1 SET n.most = i }",
     "UNWIND $rows AS r CALL (r) { UNWIND r.tags AS t WITH t ORDER BY t DESC SKIP 0 LIMIT 1 CREATE (:Tag {t: t}) "
     "RETURN t AS x ORDER BY x LIMIT 1 } RETURN r.name, x",
     "UNWIND $rows AS r OPTIONAL CALL (r) { MATCH (p:P {id: r.id}) WITH p ORDER BY p.name LIMIT 1 SET p.last = r.x "
@@ -689,6 +691,22 @@ def test_lists_of_values_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
         graph.query(text, {"rows": [{"l": values}, {"l": [3000]}]})
     found = graph.query("MATCH (n:P) WHERE n.id < 0 RETURN collect(n.id)").value()
     assert sorted(found) == [-3000, -5, -4, -3, -2, -1]
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_plans_are_for_as_many_rows_as_there_are(inside: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many rows aren't compared with all nodes, each with each, be they a parameter's or those of a body."""
+    plans = []
+    own = reading._plan
+    monkeypatch.setattr(reading, "_plan", lambda *args: plans.append(own(*args)) or plans[-1])
+    graph = Graph()
+    graph.query("UNWIND range(1, 3000) AS i CREATE (:P {id: i})")
+    find = "MATCH (n:P) WHERE n.id IN r.l SET n.x = r.x"
+    text = f"UNWIND $rows AS r CALL (r) {{ {find} }}" if inside else f"UNWIND $rows AS r {find}"
+    rows = [{"l": [k, k + 1], "x": k} for k in range(1, 600)]
+    graph.query(text, {"rows": rows})
+    assert [any(isinstance(each, ThetaJoin) for each in nodes_of(plan.root)) for plan in plans] == [True]
+    assert graph.query("MATCH (n:P) WHERE n.id IN n.x + [n.id] AND n.x > 0 RETURN sum(n.x)").value() == 180_299
 
 
 def test_batches_of_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
