@@ -76,24 +76,30 @@ def are_apart(parts: Sequence[Effects | None]) -> bool:
     return True
 
 
-def deletes_what_it_finds(parts: Sequence[op.Operator | up.Step | Expr]) -> bool:
-    """Tell whether a body finds single relationships and deletes these, and perhaps nodes of its rows.
+def deletes_what_it_finds(parts: Sequence[op.Operator | up.Step | Expr], plain: frozenset[str]) -> bool:
+    """Tell whether a body finds single relationships and deletes these, and perhaps nodes of its rows, or single nodes.
 
     Row by row it doesn't find again what it has deleted, which a second deletion leaves as it is. Nodes of rows are
-    deleted whatever is found only where the pattern is optional.
+    deleted whatever is found only where the pattern is optional. ``plain``: columns of values, which stay as they are.
     """
     if not parts or not isinstance(parts[0], op.Match) or not isinstance(parts[-1], up.Delete):
         return False
     graph = parts[0].graph
-    if len(graph.relationships) != 1 or graph.paths:
+    edges, nodes = graph.relationships, graph.nodes
+    if len(edges) > 1 or graph.paths:
         return False
-    (edge,) = graph.relationships
-    plain = edge.hops is None and not edge.bound and {each.name for each in graph.nodes} == {edge.start, edge.end}
-    names = {edge.name, *(each.name for each in graph.nodes if each.bound and parts[0].optional)}
-    conditions = chain(graph.predicates, edge.predicates, *(each.predicates for each in graph.nodes))
+    if edges:
+        (edge,) = edges
+        single = edge.hops is None and not edge.bound and {each.name for each in nodes} == {edge.start, edge.end}
+        names = {edge.name, *(each.name for each in nodes if each.bound and parts[0].optional)}
+    else:
+        single = len(nodes) == 1 and not nodes[0].bound
+        names = {each.name for each in nodes}
+    known = plain.union(each.name for each in (*edges, *nodes))
+    conditions = chain(graph.predicates, *(each.predicates for each in (*edges, *nodes)))
     return (
-        plain
-        and all(map(is_repeatable, conditions))
+        single
+        and all(is_repeatable(each) and free_variables(each) <= known for each in conditions)
         and all(
             isinstance(step, up.Delete)
             and all(isinstance(each, Variable) and each.name in names for each in step.subjects)

@@ -227,11 +227,15 @@ TOGETHER = [
 ]
 
 ORDERED = [
+    "UNWIND $rows AS r CALL (r) { MATCH (p:P {id: r.id}) DETACH DELETE p }",
+    "UNWIND $rows AS r CALL (r) { MATCH (p:P) WHERE p.id >= r.x DETACH DELETE p }",
+    "UNWIND $rows AS r CALL (r) { OPTIONAL MATCH (p:P {id: r.id}) DETACH DELETE p }",
     "UNWIND $rows AS r CALL (r) { MATCH (p:P) WHERE p.id IN [r.id, 7] WITH p ORDER BY p.id DESC, p.name LIMIT 1 "
     "SET p.seen = r.name RETURN p.name AS n } RETURN r.name, n",
     "MATCH (n:P) CALL (n) { MATCH (n)-[k:R]-(m) WITH DISTINCT n, m ORDER BY m.id, m.name SKIP 1 LIMIT 2 "
     "CREATE (n)-[:To]->(:K {of: m.id}) }",
-    "MATCH (n) CALL (n) { MATCH (n)-[:R]-(m) WITH n, m.id AS i, count(*) AS c ORDER BY c DESC, i LIMIT 1 SET n.most = i }",
+    "MATCH (n) CALL (n) { MATCH (n)-[:R]-(m) WITH n, m.id AS i, count(*) AS c ORDER BY c DESC, i LIMIT 1 "
+    "SET n.most = i }",
     "UNWIND $rows AS r CALL (r) { UNWIND r.tags AS t WITH t ORDER BY t DESC SKIP 0 LIMIT 1 CREATE (:Tag {t: t}) "
     "RETURN t AS x ORDER BY x LIMIT 1 } RETURN r.name, x",
     "UNWIND $rows AS r OPTIONAL CALL (r) { MATCH (p:P {id: r.id}) WITH p ORDER BY p.name LIMIT 1 SET p.last = r.x "
@@ -363,6 +367,9 @@ ROW_BY_ROW = [
     "MATCH (n:P) CALL (n) { MATCH (n)-[k:R]->(m) DELETE k, m }",
     "MATCH (n) CALL (n) { MATCH (n)-[k]-() DELETE k DELETE n }",
     "MATCH (n) CALL (n) { MATCH (n)-[k]-()-[j]-() DELETE k }",
+    "UNWIND $links AS r CALL (r) { MATCH (a:P {id: r.a}), (b:P {id: r.b}) DETACH DELETE a }",
+    "MATCH (n:P) CALL (n) { MATCH (m:P) WHERE m.id > n.id DETACH DELETE m }",
+    "UNWIND $rows AS r CALL (r) { MATCH (p:P {id: r.id}) WHERE EXISTS { (p)--() } DETACH DELETE p }",
     "MATCH (n) CALL (n) { MATCH (n)-[k]-(m) WHERE EXISTS { (m)-[:R]->() } DELETE k }",
     "MATCH (n) CALL (n) { MATCH (n)-[k]-(m), (q:Q) DELETE k CREATE (:New) }",
     "MATCH (n) CALL (n) { MATCH (n)-[k]-(m) WITH n, k, m SKIP 1 DELETE k }",
