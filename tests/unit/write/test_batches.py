@@ -227,6 +227,8 @@ TOGETHER = [
 ]
 
 ORDERED = [
+    "UNWIND $links AS r CALL (r) { MERGE (a:P {id: r.a}) MERGE (b:P {id: r.b}) MERGE (a)-[:T]->(b) RETURN a, b } "
+    "RETURN a.id, a.name, b.id, b.name",
     "UNWIND $rows AS r CALL (r) { MATCH (p:P {id: r.id}) DETACH DELETE p }",
     "UNWIND $rows AS r CALL (r) { MATCH (p:P) WHERE p.id >= r.x DETACH DELETE p }",
     "UNWIND $rows AS r CALL (r) { OPTIONAL MATCH (p:P {id: r.id}) DETACH DELETE p }",
@@ -322,6 +324,11 @@ FAILING = [
     "UNWIND $rows AS r CALL (r) { WITH r WHERE 1 / (r.id - 1) > 0 CREATE (:P) }",
 ]
 ROW_BY_ROW = [
+    "UNWIND $links AS r CALL (r) { MERGE (a:M {id: r.a}) ON CREATE SET a.x = 1 MERGE (b:M {id: r.b}) "
+    "ON MATCH SET b.y = 2 }",
+    "UNWIND $links AS r FOREACH (k IN [r.a, r.w] | MERGE (a:M {id: k}) MERGE (b:M {id: r.b}) MERGE (a)-[:T]->(b))",
+    "UNWIND $links AS r CALL (r) { MERGE (a:M {id: r.a}) MERGE (b:M {id: r.b, w: r.w}) }",
+    "UNWIND $links AS r CALL (r) { MERGE (a:M {id: r.a}) MERGE (b:M:P {id: r.b}) }",
     "MATCH (n:P) MERGE (k:K {of: n.id}) ON CREATE SET k.x = n.name ON MATCH SET k.y = n.name",
     "UNWIND $rows AS r MATCH (p:P {id: r.id, name: r.name}) CREATE (p)-[:T]->(p)",
     "MATCH ()-[k]->() REMOVE k.w",
