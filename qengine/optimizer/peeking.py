@@ -46,6 +46,7 @@ class Peeks:
 
 
 _PEEKS: ContextVar[Peeks | None] = ContextVar("values that estimates look at", default=None)
+_LENGTHS: ContextVar[Mapping[str, int] | None] = ContextVar("lengths of lists that are parameters", default=None)
 _COUNTS: ContextVar[bool] = ContextVar("whether few elements are looked at one by one", default=False)
 
 
@@ -71,6 +72,21 @@ def note(assumption: Assumption) -> None:
     peeks = _PEEKS.get()
     if peeks is not None:
         peeks.assumptions[assumption] = None
+
+
+@contextmanager
+def expecting_lengths(lengths: Mapping[str, int]) -> Iterator[None]:
+    """Let estimates take lists that are these parameters to be so long meanwhile."""
+    token = _LENGTHS.set(lengths)
+    try:
+        yield
+    finally:
+        _LENGTHS.reset(token)
+
+
+def expected_length(name: str) -> int | None:
+    """Return how long the list that is a parameter is expected to be, None where nobody knows."""
+    return (_LENGTHS.get() or {}).get(name)
 
 
 @contextmanager

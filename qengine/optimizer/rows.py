@@ -15,11 +15,11 @@ from qengine.optimizer.filters import ends_alike, filter_share, join_share
 from qengine.optimizer.given_nodes import Found, found_from
 from qengine.optimizer.group_counts import different_rows, share_of_counts, share_of_sizes
 from qengine.optimizer.labels import vertex_count
-from qengine.optimizer.peeking import counts_rare, known_values
+from qengine.optimizer.peeking import counts_rare, expected_length, known_values
 from qengine.optimizer.value_shares import known_value
 from qengine.optimizer.walk_rows import lengths, walks_from_one
 from qengine.plan import logical
-from qengine.plan.expr import AggregateCall, Call, Comparison, Expr, ListOf, Literal, Variable
+from qengine.plan.expr import AggregateCall, Call, Comparison, Expr, ListOf, Literal, Parameter, Variable
 from qengine.plan.logical import Operator
 from qengine.plan.physical import (
     AggregateEntries,
@@ -183,6 +183,8 @@ class Estimate:
                 return rows * len(items)
             case logical.Unwind(expr=Variable(name=name)):
                 return rows * self.items(operator.input, name)
+            case logical.Unwind(expr=Parameter(name=name)):
+                return rows * (expected_length(name) or _ITEMS)
             case logical.Unwind() | logical.LoadCsv():
                 return rows * _ITEMS
             case logical.ProcedureCall(procedure=procedure):

@@ -110,13 +110,12 @@ class Bodies:
 
     def _attempted(self, parts: Sequence[_Part | Expr], run: Body) -> Body:
         """Return what runs a body, if its parts are apart, and takes back what it has done where that fails."""
-        whole = effects.deletes_what_it_finds(parts)
 
         def attempt(table: Table) -> Table:
             plain = frozenset(name for name, column in table.columns.items() if _is_plain(column))
             given = effects.Given(plain, partial(self._keys, table))
-            apart = whole or effects.are_apart([effects.effects_of(each, given) for each in parts])
-            if not apart:
+            whole = effects.deletes_what_it_finds(parts, plain)
+            if not (whole or effects.are_apart([effects.effects_of(each, given) for each in parts])):
                 raise Unbatched
             with whole_or_nothing(self._overlay):
                 return run(table)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine.exec.scalar.entities import ENTITIES
 from qengine.plan import logical as op
 from qengine.plan import updates as up
@@ -17,7 +17,7 @@ from qengine.plan.expr import Call, Expr, MapOf, Property, Variable
 from qengine.plan.pattern import LabelExpr, QueryGraph
 from qengine.plan.traverse import free_variables, is_repeatable, preorder
 from qengine.write.ahead import SIMPLE
-from qengine.write.batch_merge import merged
+from qengine.write.batch_merge import Merged, merged
 from qengine.write.key_lookup import keyed_nodes
 from qengine.write.patch_table import names_in
 
@@ -37,12 +37,15 @@ class Effects:
 
     A node that is made is a fact of its own for each of its labels. ``settles``: changes of which the last one counts.
     ``values``: that a row's element has a value of the row, as text: who finds it by a value doesn't mind who sets it.
+    ``merges``: labels and keys of a node that is merged by values of the row, and nothing else of it: those that merge
+    alike come to the same nodes in any order. Empty for all else.
     """
 
     reads: frozenset[str] = frozenset()
     changes: frozenset[str] = frozenset()
     settles: frozenset[str] = frozenset()
     values: frozenset[str] = frozenset()
+    merges: str = ""
 
 
 @frozen
@@ -68,6 +71,8 @@ def are_apart(parts: Sequence[Effects | None]) -> bool:
         return parts.count(None) == 1 and not known  # nothing else does anything
     for place, one in enumerate(known):
         for other in known[:place]:
+            if one.merges and one.merges == other.merges:
+                continue
             same = frozenset(_key(each.split(" ")[0]) for each in one.values & other.values)
             if _meet(one.reads - same, other.changes) or _meet(other.reads - same, one.changes):
                 return False
@@ -76,24 +81,30 @@ def are_apart(parts: Sequence[Effects | None]) -> bool:
     return True
 
 
-def deletes_what_it_finds(parts: Sequence[op.Operator | up.Step | Expr]) -> bool:
-    """Tell whether a body finds single relationships and deletes these, and perhaps nodes of its rows.
+def deletes_what_it_finds(parts: Sequence[op.Operator | up.Step | Expr], plain: frozenset[str]) -> bool:
+    """Tell whether a body finds single relationships and deletes these, and perhaps nodes of its rows, or single nodes.
 
     Row by row it doesn't find again what it has deleted, which a second deletion leaves as it is. Nodes of rows are
-    deleted whatever is found only where the pattern is optional.
+    deleted whatever is found only where the pattern is optional. ``plain``: columns of values, which stay as they are.
     """
     if not parts or not isinstance(parts[0], op.Match) or not isinstance(parts[-1], up.Delete):
         return False
     graph = parts[0].graph
-    if len(graph.relationships) != 1 or graph.paths:
+    edges, nodes = graph.relationships, graph.nodes
+    if len(edges) > 1 or graph.paths:
         return False
-    (edge,) = graph.relationships
-    plain = edge.hops is None and not edge.bound and {each.name for each in graph.nodes} == {edge.start, edge.end}
-    names = {edge.name, *(each.name for each in graph.nodes if each.bound and parts[0].optional)}
-    conditions = chain(graph.predicates, edge.predicates, *(each.predicates for each in graph.nodes))
+    if edges:
+        (edge,) = edges
+        single = edge.hops is None and not edge.bound and {each.name for each in nodes} == {edge.start, edge.end}
+        names = {edge.name, *(each.name for each in nodes if each.bound and parts[0].optional)}
+    else:
+        single = len(nodes) == 1 and not nodes[0].bound
+        names = {each.name for each in nodes}
+    known = plain.union(each.name for each in (*edges, *nodes))
+    conditions = chain(graph.predicates, *(each.predicates for each in (*edges, *nodes)))
     return (
-        plain
-        and all(map(is_repeatable, conditions))
+        single
+        and all(is_repeatable(each) and free_variables(each) <= known for each in conditions)
         and all(
             isinstance(step, up.Delete)
             and all(isinstance(each, Variable) and each.name in names for each in step.subjects)
@@ -174,20 +185,8 @@ def _of_step(step: up.Step, given: Given) -> Effects | None:
     match step:
         case up.Create(elements=elements):
             return _together(_made(each, given) for each in elements)
-        case up.Merge(elements=elements):
-            pattern = merged(step)
-            if pattern is None:
-                return None
-            found = [_made(each, given) for each in elements]
-            found += [_set(key, value, given) for key, value in (*pattern.created, *pattern.matched)]
-            if isinstance(pattern.element, up.NewNode):
-                name = pattern.element.name
-                values = [_value(key, name, _path(value, given)) for key, value in pattern.keys.items()]
-                found.append(Effects(_looked_for(pattern.labels, pattern.keys), values=frozenset(values)))
-            else:
-                reads = (f"{_TYPE} {pattern.element.type}", _ANY_TYPE, *map(_key, pattern.keys))
-                found.append(Effects(frozenset(reads)))
-            return _together(found)
+        case up.Merge():
+            return _of_merge(step, given)
         case up.SetProperty(subject=Variable(), key=key, value=value):
             return _set(key, value, given)
         case up.SetProperties(subject=Variable(), value=MapOf(entries=entries), replace=False):
@@ -203,6 +202,34 @@ def _of_step(step: up.Step, given: Given) -> Effects | None:
                 own.append(Effects(frozenset((_NAMED_LABEL,)), some, some))
             return _together((_reading(dynamic, given), *own)) if not (labels and dynamic) else None
     return None
+
+
+def _of_merge(step: up.Merge, given: Given) -> Effects | None:
+    pattern = merged(step)
+    if pattern is None:
+        return None
+    found = [_made(each, given) for each in step.elements]
+    found += [_set(key, value, given) for key, value in (*pattern.created, *pattern.matched)]
+    if isinstance(pattern.element, up.NewNode):
+        name = pattern.element.name
+        values = [_value(key, name, _path(value, given)) for key, value in pattern.keys.items()]
+        found.append(Effects(_looked_for(pattern.labels, pattern.keys), values=frozenset(values)))
+    else:
+        reads = (f"{_TYPE} {pattern.element.type}", _ANY_TYPE, *map(_key, pattern.keys))
+        found.append(Effects(frozenset(reads)))
+    every = _together(found)
+    return None if every is None else replace(every, merges=_merges(pattern, given))
+
+
+def _merges(pattern: Merged, given: Given) -> str:
+    """Return ``Effects.merges`` of a pattern."""
+    element = pattern.element
+    more = pattern.created, pattern.matched, pattern.created_labels, pattern.matched_labels
+    if not isinstance(element, up.NewNode) or element.dynamic or any(more):
+        return ""
+    if any(_path(value, given) is None for value in pattern.keys.values()):
+        return ""
+    return f"{sorted(element.labels)} {sorted(pattern.keys)}"
 
 
 def _together(parts: Iterable[Effects | None]) -> Effects | None:

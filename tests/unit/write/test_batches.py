@@ -12,6 +12,8 @@ import pytest
 
 from qengine import Graph
 from qengine.errors import OutOfMemory, QengineError
+from qengine.plan.physical import ThetaJoin
+from qengine.plan.traverse import nodes_of
 from qengine.temporal import Date
 from qengine.write import batch_changes, batch_names, batch_steps, bodies, live, overlay, reading, steps, versions
 from qengine.write.column_values import Unbatched
@@ -225,11 +227,17 @@ TOGETHER = [
 ]
 
 ORDERED = [
+    "UNWIND $links AS r CALL (r) { MERGE (a:P {id: r.a}) MERGE (b:P {id: r.b}) MERGE (a)-[:T]->(b) RETURN a, b } "
+    "RETURN a.id, a.name, b.id, b.name",
+    "UNWIND $rows AS r CALL (r) { MATCH (p:P {id: r.id}) DETACH DELETE p }",
+    "UNWIND $rows AS r CALL (r) { MATCH (p:P) WHERE p.id >= r.x DETACH DELETE p }",
+    "UNWIND $rows AS r CALL (r) { OPTIONAL MATCH (p:P {id: r.id}) DETACH DELETE p }",
     "UNWIND $rows AS r CALL (r) { MATCH (p:P) WHERE p.id IN [r.id, 7] WITH p ORDER BY p.id DESC, p.name LIMIT 1 "
     "SET p.seen = r.name RETURN p.name AS n } RETURN r.name, n",
-    "MATCH (n:P) CALL (n) { MATCH (n)-[k]-(m) WITH DISTINCT n, m ORDER BY m.id, m.name SKIP 1 LIMIT 2 "
+    "MATCH (n:P) CALL (n) { MATCH (n)-[k:R]-(m) WITH DISTINCT n, m ORDER BY m.id, m.name SKIP 1 LIMIT 2 "
     "CREATE (n)-[:To]->(:K {of: m.id}) }",
-    "MATCH (n) CALL (n) { MATCH (n)--(m) WITH n, m.id AS i, count(*) AS c ORDER BY c DESC, i LIMIT 1 SET n.most = i }",
+    "MATCH (n) CALL (n) { MATCH (n)-[:R]-(m) WITH n, m.id AS i, count(*) AS c ORDER BY c DESC, i LIMIT 1 "
+    "SET n.most = i }",
     "UNWIND $rows AS r CALL (r) { UNWIND r.tags AS t WITH t ORDER BY t DESC SKIP 0 LIMIT 1 CREATE (:Tag {t: t}) "
     "RETURN t AS x ORDER BY x LIMIT 1 } RETURN r.name, x",
     "UNWIND $rows AS r OPTIONAL CALL (r) { MATCH (p:P {id: r.id}) WITH p ORDER BY p.name LIMIT 1 SET p.last = r.x "
@@ -316,6 +324,11 @@ FAILING = [
     "UNWIND $rows AS r CALL (r) { WITH r WHERE 1 / (r.id - 1) > 0 CREATE (:P) }",
 ]
 ROW_BY_ROW = [
+    "UNWIND $links AS r CALL (r) { MERGE (a:M {id: r.a}) ON CREATE SET a.x = 1 MERGE (b:M {id: r.b}) "
+    "ON MATCH SET b.y = 2 }",
+    "UNWIND $links AS r FOREACH (k IN [r.a, r.w] | MERGE (a:M {id: k}) MERGE (b:M {id: r.b}) MERGE (a)-[:T]->(b))",
+    "UNWIND $links AS r CALL (r) { MERGE (a:M {id: r.a}) MERGE (b:M {id: r.b, w: r.w}) }",
+    "UNWIND $links AS r CALL (r) { MERGE (a:M {id: r.a}) MERGE (b:M:P {id: r.b}) }",
     "MATCH (n:P) MERGE (k:K {of: n.id}) ON CREATE SET k.x = n.name ON MATCH SET k.y = n.name",
     "UNWIND $rows AS r MATCH (p:P {id: r.id, name: r.name}) CREATE (p)-[:T]->(p)",
     "MATCH ()-[k]->() REMOVE k.w",
@@ -361,6 +374,9 @@ ROW_BY_ROW = [
     "MATCH (n:P) CALL (n) { MATCH (n)-[k:R]->(m) DELETE k, m }",
     "MATCH (n) CALL (n) { MATCH (n)-[k]-() DELETE k DELETE n }",
     "MATCH (n) CALL (n) { MATCH (n)-[k]-()-[j]-() DELETE k }",
+    "UNWIND $links AS r CALL (r) { MATCH (a:P {id: r.a}), (b:P {id: r.b}) DETACH DELETE a }",
+    "MATCH (n:P) CALL (n) { MATCH (m:P) WHERE m.id > n.id DETACH DELETE m }",
+    "UNWIND $rows AS r CALL (r) { MATCH (p:P {id: r.id}) WHERE EXISTS { (p)--() } DETACH DELETE p }",
     "MATCH (n) CALL (n) { MATCH (n)-[k]-(m) WHERE EXISTS { (m)-[:R]->() } DELETE k }",
     "MATCH (n) CALL (n) { MATCH (n)-[k]-(m), (q:Q) DELETE k CREATE (:New) }",
     "MATCH (n) CALL (n) { MATCH (n)-[k]-(m) WITH n, k, m SKIP 1 DELETE k }",
@@ -689,6 +705,22 @@ def test_lists_of_values_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
         graph.query(text, {"rows": [{"l": values}, {"l": [3000]}]})
     found = graph.query("MATCH (n:P) WHERE n.id < 0 RETURN collect(n.id)").value()
     assert sorted(found) == [-3000, -5, -4, -3, -2, -1]
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_plans_are_for_as_many_rows_as_there_are(inside: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many rows aren't compared with all nodes, each with each, be they a parameter's or those of a body."""
+    plans = []
+    own = reading._plan
+    monkeypatch.setattr(reading, "_plan", lambda *args: plans.append(own(*args)) or plans[-1])
+    graph = Graph()
+    graph.query("UNWIND range(1, 3000) AS i CREATE (:P {id: i})")
+    find = "MATCH (n:P) WHERE n.id IN r.l SET n.x = r.x"
+    text = f"UNWIND $rows AS r CALL (r) {{ {find} }}" if inside else f"UNWIND $rows AS r {find}"
+    rows = [{"l": [k, k + 1], "x": k} for k in range(1, 600)]
+    graph.query(text, {"rows": rows})
+    assert [any(isinstance(each, ThetaJoin) for each in nodes_of(plan.root)) for plan in plans] == [True]
+    assert graph.query("MATCH (n:P) WHERE n.id IN n.x + [n.id] AND n.x > 0 RETURN sum(n.x)").value() == 180_299
 
 
 def test_batches_of_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
