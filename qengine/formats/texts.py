@@ -226,7 +226,7 @@ def _truth(text: str) -> bool:
 
 def _whole_numbers(texts: Any) -> Any:
     """Return integers in decimal; Arrow would read hexadecimal ones, too."""
-    if pc.any(pc.match_substring(texts, "x", ignore_case=True)).as_py():
+    if any(pc.any(pc.starts_with(texts, begin)).as_py() for begin in ("0x", "0X")):
         raise pa.ArrowInvalid("other forms")
     return texts.cast(pa.int64())
 
