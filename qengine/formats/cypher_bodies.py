@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 
-from qengine._frozen import frozen
 from qengine.formats.cypher_pieces import Piece
 from qengine.syntax import ast
 
@@ -20,20 +19,8 @@ _READS = (ast.MatchClause, ast.WithClause, ast.UnwindClause)
 _ELSEWHERE = (ast.SubqueryExpression, ast.PatternComprehension, ast.PatternPredicate)  # reads what isn't led to
 
 
-@frozen
-class Body:
-    """Statements like one, as a body: its text, and the properties that it sets; None where it may mend anything."""
-
-    text: str
-    sets: frozenset[str] | None
-
-    def may_mend(self, constrained: frozenset[str]) -> bool:
-        """Tell whether it could satisfy constraints on some properties that a statement before it has violated."""
-        return bool(constrained) and (self.sets is None or not self.sets.isdisjoint(constrained))
-
-
-def body_of(statement: ast.Statement, piece: Piece, row: str) -> Body | None:
-    """Return statements like one as a body, None where that may not mean the same.
+def body_of(statement: ast.Statement, piece: Piece, row: str) -> str | None:
+    """Return the text of statements like one as a body, None where that may not mean the same.
 
     ``row``: the variable that has their literals, as ``p0``, ``p1`` …
     """
@@ -52,7 +39,7 @@ def body_of(statement: ast.Statement, piece: Piece, row: str) -> Body | None:
     parts = [part for each in clauses for part in parts_of(each)]
     if any(isinstance(each, _ELSEWHERE) for each in parts) or not (_are_led(clauses) and _leaves_ends(parts)):
         return None
-    return Body(_text(piece, end, row), _sets(parts))
+    return _text(piece, end, row)
 
 
 def _is_told(returned: ast.Clause, clauses: Sequence[ast.Clause]) -> bool:
@@ -149,11 +136,14 @@ def _leaves_ends(parts: Sequence[ast.Ast]) -> bool:
     )
 
 
-def _sets(parts: Iterable[ast.Ast]) -> frozenset[str] | None:
-    """Return the properties that are set; None where elements go, labels change, or maps may set any."""
+def sets_of(statement: ast.Statement) -> frozenset[str] | None:
+    """Return the properties that a statement sets, by which it could satisfy what one before it has violated.
+
+    None where it may do that otherwise: elements, labels or properties go, or maps set any.
+    """
     found = set()
-    for each in parts:
-        if isinstance(each, ast.DeleteClause | ast.RemoveClause | ast.LabelsItem):
+    for each in parts_of(statement):
+        if isinstance(each, ast.DeleteClause | ast.RemoveClause):
             return None
         if isinstance(each, ast.SetItem):
             if isinstance(each.target, ast.PropertyAccess):

@@ -21,7 +21,7 @@ import pyarrow as pa
 from qengine._frozen import record
 from qengine._gc import gc_paused
 from qengine.errors import QengineError, QuerySyntaxError, SemanticError, StorageError, Unsupported
-from qengine.formats.cypher_bodies import Body, body_of
+from qengine.formats.cypher_bodies import body_of, sets_of
 from qengine.formats.cypher_creates import Elements, elements_of
 from qengine.formats.cypher_order import Access, Turns, access_of, may_mix
 from qengine.formats.cypher_out import UNDIRECTED
@@ -56,8 +56,8 @@ class Target(Protocol):
 class _Family:
     """Statements with equal skeletons: how they may be run, the texts for many, and those that wait with their rows.
 
-    ``different``: the literals that must differ between statements that are carried out together; (): none. ``body``:
-    of those that are carried out in their order.
+    ``different``: the literals that must differ between statements that are carried out together; (): none. ``sets``:
+    properties; None for any. ``met``: how many statements were like this one.
     """
 
     shape: str
@@ -65,7 +65,7 @@ class _Family:
     access: Access | None = None
     turns: Turns | None = None
     different: tuple[str, ...] = ()
-    body: Body | None = None
+    sets: frozenset[str] | None = frozenset()
     met: int = 0
     waiting: list[Piece] = field(default_factory=list)
     rows: list[Any] = field(default_factory=list)
@@ -158,19 +158,25 @@ class _Runner:
         if family is None:
             self._create(piece)
             return
-        if family.shape == ALONE or not self._is_in_order(family):
+        if family.shape == ALONE or self._is_alone(family):
             self.flush()
             self._made_store()
             self._run(piece)
             return
         self._wait(family, piece, ())
 
-    def _is_in_order(self, family: _Family) -> bool:
-        """Tell whether a statement may be a body, if it has to be one; the first of a text tells what is wrong."""
-        if family.body is None:
-            return True
+    def _is_alone(self, family: _Family) -> bool:
+        """Tell whether a statement goes by itself: the first body, which tells what is wrong with such texts.
+
+        And one that could satisfy a constraint again that one before it has violated.
+        """
         family.met += 1
-        return family.met > 1 and not family.body.may_mend(self._constrained_properties())
+        if family.shape == IN_ORDER and family.met == 1:
+            return True
+        if family.sets is not None and not family.sets:
+            return False
+        constrained = self._constrained_properties()
+        return bool(constrained) and (family.sets is None or not family.sets.isdisjoint(constrained))
 
     def _constrained_properties(self) -> frozenset[str]:
         if self._constrained is None:
@@ -238,7 +244,7 @@ class _Runner:
                 continue
             rows, family.rows = family.rows, []
             if not rows and len(waiting) >= _LEAST:
-                rows = _rows(waiting, alike=family.body is not None) or []
+                rows = _rows(waiting, alike=family.shape == IN_ORDER) or []
             self._run_many(family, waiting, rows)
         self._waiting.clear()
         self._count = 0
@@ -332,9 +338,11 @@ def _family(piece: Piece) -> _Family:
         if shape == ONCE and not different:
             shape = ALONE
         if shape != ALONE:
-            return _Family(shape, _parted(many, parse(many)[0]), access, different=different)
+            sets = sets_of(statement) if shape in (ONCE, TOGETHER) else frozenset()
+            return _Family(shape, _parted(many, parse(many)[0]), access, different=different, sets=sets)
         if body := body_of(statement, piece, _ROW):
-            return _Family(IN_ORDER, (f"UNWIND $rows AS {_ROW} {body.text}",), access_of(statement, piece), body=body)
+            texts = (f"UNWIND $rows AS {_ROW} {body}",)
+            return _Family(IN_ORDER, texts, access_of(statement, piece), sets=sets_of(statement))
     except (QuerySyntaxError, ValueError):  # running it tells
         return _Family(ALONE, ())
     return _Family(shape, ())

@@ -100,8 +100,8 @@ def deletes_what_it_finds(parts: Sequence[op.Operator | up.Step | Expr], plain: 
     else:
         single = len(nodes) == 1 and not nodes[0].bound
         names = {each.name for each in nodes}
-    known = plain.union(each.name for each in (*edges, *nodes))
-    conditions = chain(graph.predicates, *(each.predicates for each in (*edges, *nodes)))
+    known = plain.union((each.name for each in edges), (each.name for each in nodes))
+    conditions = chain(graph.predicates, *(each.predicates for each in edges), *(each.predicates for each in nodes))
     return (
         single
         and all(is_repeatable(each) and free_variables(each) <= known for each in conditions)

@@ -298,7 +298,7 @@ def test_statements_that_compute_are_carried_out_together(monkeypatch: pytest.Mo
     nodes = ";".join(f"CREATE (:P {{k: {k}, x: {k}}})" for k in range(50))
     changes = ";".join(f"MATCH (n:P {{k: {k % 50}}}) SET n.x = n.x + {k}, n.y = n.x" for k in range(100))
     graph = Graph.from_cypher(f"{nodes};{changes};")
-    assert len(ran) == 3
+    assert len(ran) == 4  # one asks for constraints
     assert [tuple(row) for row in graph.query("MATCH (n:P) RETURN sum(n.x) AS x, sum(n.y) AS y")] == [(6175, 6175)]
 
 
@@ -433,7 +433,7 @@ def one_by_one(graph: Graph, statements: list[str]) -> None:
         graph.query(each).close()
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", [763, *range(40)])
 def test_statements_are_bodies_in_their_order(seed: int) -> None:
     """Also where they fail, or where a constraint is violated that a later one would satisfy."""
     chance = random.Random(f"bodies {seed}")
