@@ -70,6 +70,25 @@ def list_length(root: Operator, name: str, catalog: CatalogView) -> float:
     return estimate.items(root, name)
 
 
+def may_be_many(root: Operator) -> bool:
+    """Tell whether rows come of a list, a file or a procedure of which nobody knows how long it is."""
+    while hasattr(root, "input"):
+        match root:
+            case logical.Unwind(expr=ListOf()):
+                pass
+            case logical.Unwind(expr=Parameter(name=name)):
+                if expected_length(name) is None:
+                    return True
+            case logical.Unwind() | logical.LoadCsv():
+                return True
+            case logical.ProcedureCall(procedure=procedure) if not procedure.signature.is_void:
+                return True
+            case logical.Aggregate(keys=()) | logical.Limit():
+                return False
+        root = root.input
+    return False
+
+
 def rows_counted(root: Operator, catalog: CatalogView) -> tuple[float, dict[int, float]]:
     """Return what the plan of a count, one ``count(*)`` without keys, is expected to count, and the rows below it."""
     assert isinstance(root, logical.Aggregate)
