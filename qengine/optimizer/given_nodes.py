@@ -118,10 +118,10 @@ def _hops(search: Search) -> dict[int, list[_Hop]] | None:
         if isinstance(near, VertexLevel) and near.sources:
             (back,) = near.sources
             around.append(Source(back.level, back.types, back.direction.reversed()))
-        edge = edges.get(frozenset((source.level, place)))
-        apart = level.different or level.pairs or (edge is not None and edge.different)
+        bound = edges.get(frozenset((source.level, place)))
+        apart = level.different or level.pairs or (bound is not None and bound.different)
         taken = sum(_same_kind(source, other) for other in around) if apart else 0
-        hops.setdefault(source.level, []).append(_Hop(place, level, edge, taken))
+        hops.setdefault(source.level, []).append(_Hop(place, level, bound, taken))
     return hops
 
 
