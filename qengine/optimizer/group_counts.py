@@ -16,8 +16,8 @@ from qengine.optimizer.correlation import Joint
 from qengine.optimizer.filters import Below
 from qengine.optimizer.filters import below as below_rows
 from qengine.optimizer.labels import vertex_count
-from qengine.optimizer.peeking import counts_rare
-from qengine.optimizer.unjoined import Element, known_values, sample_of
+from qengine.optimizer.peeking import counts_rare, known_values
+from qengine.optimizer.unjoined import Element, sample_of
 from qengine.plan.expr import Case, Expr, Literal, Parameter, Property, Variable
 from qengine.plan.logical import Distinct, Filter, Limit, Operator, Project, Skip, Sort, Union
 from qengine.plan.pattern import named
