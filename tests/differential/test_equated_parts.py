@@ -259,3 +259,27 @@ def test_nodes_with_conditions_that_few_satisfy_are_not_looked_up_by_others(monk
     text = "MATCH (a:P), (c:C) WHERE a.s = c.s AND a.v = 7 RETURN c.s, count(*)"
     assert "LookUp" not in str(graph.explain(text)) and "LookUp" in str(graph.explain(text.replace(" AND a.v = 7", "")))
     assert graph.query(text, device="cpu").fetchall() == graph.query(text, device="reference").fetchall()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "UNWIND $xs AS x MATCH (b {i: x}) RETURN count(*), sum(b.i)",
+        "WITH $xs AS l UNWIND l AS x MATCH (b {i: x}) RETURN sum(b.i)",
+        "UNWIND range(0, 9 + $n) AS x MATCH (b {i: x % 7}) RETURN sum(b.i)",
+        "UNWIND $xs AS x OPTIONAL MATCH (b {i: x}) RETURN count(*), sum(b.i)",
+        "UNWIND $xs AS x WITH x, COUNT { MATCH (b {i: x}) } AS n RETURN sum(n)",
+        "UNWIND $xs AS x CALL (x) { MATCH (b {i: x}) RETURN max(b.i) AS m } RETURN sum(m)",
+    ],
+)
+def test_lists_of_unknown_length_are_joined_by_values(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(access, "LEAST_ROWS", 1024)
+    monkeypatch.setattr(match_by_value, "_MANY_PAIRS", 1e5)
+    g = Graph()
+    g.query("UNWIND range(1, 200) AS i CREATE ({i: i % 150})").fetchall()
+    given = {"xs": [*range(40), None, 3], "n": 30}
+    given = {name: value for name, value in given.items() if f"${name}" in text}
+    assert "Join" in str(g.explain(text))
+    assert g.query(text, given).fetchall() == g.query(text, given, device="reference").fetchall()
+    short = text.replace("$xs", "[1, 2]").replace("range(0, 9 + $n)", "[1, 2]")
+    assert "WITH" in text or "Join" not in str(g.explain(short))
