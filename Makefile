@@ -5,7 +5,7 @@ BIN     = $(VENV)/bin
 PYTEST  = $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 KERNELS = $(wildcard kernels/host/*/*.cpp kernels/host/*/*.h kernels/include/qe/*.h kernels/*.cmake) kernels/CMakeLists.txt
 
-.PHONY: run test test-nets test-all check docs bench benchmark clean
+.PHONY: run test test-nets test-all check docs wheel bench benchmark clean
 .DELETE_ON_ERROR:
 # Tests start hundreds of processes, each of which would compile qengine's sources anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -37,6 +37,11 @@ check: set-up-dev
 ## docs: the documentation as a site in build/site; broken links and warnings are errors
 docs: set-up-dev
 	cd docs && NO_MKDOCS_2_WARNING=1 ../$(BIN)/mkdocs build --strict --quiet
+
+## wheel: a wheel for this platform in build/wheels, with the GPU's kernels compiled for all architectures (no GPU needed)
+wheel: set-up-dev
+	$(BIN)/qengine warmup --package build/ready
+	$(BIN)/python -m build --wheel --outdir build/wheels
 
 ## bench: the benchmark table (see tests/bench/README.md)
 bench: set-up-bench
