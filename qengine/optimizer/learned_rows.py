@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 from qengine._frozen import frozen
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.given_rows import Shapes, places
+from qengine.optimizer.peeking import known_values
 from qengine.plan.expr import Expr
 from qengine.plan.pattern import PatternNode, PatternRelationship, QueryGraph
 
@@ -70,6 +71,14 @@ _learned: WeakKeyDictionary[CatalogView, LearnedRows] = WeakKeyDictionary()
 def learned_rows(catalog: CatalogView) -> LearnedRows | None:
     """Return what was learned of a version of a graph, None where nothing was."""
     return _learned.get(catalog)
+
+
+def is_for_other_values(catalog: CatalogView) -> bool:
+    """Tell whether a plan is made for other values of its parameters, too, where what was learned holds for some alone.
+
+    What is known of its parts is kept apart from what is known of the same parts with these values.
+    """
+    return bool(known_values()) and learned_rows(catalog) is not None
 
 
 def keep_learned(catalog: CatalogView, rows: LearnedRows) -> None:

@@ -19,7 +19,7 @@ from qengine.optimizer.difference import Differences, joined_by
 from qengine.optimizer.label_chains import chains
 from qengine.optimizer.labels import may_coincide
 from qengine.optimizer.larger_parts import with_larger_parts
-from qengine.optimizer.learned_rows import learned_rows
+from qengine.optimizer.learned_rows import is_for_other_values, learned_rows
 from qengine.optimizer.meetings import corrections
 from qengine.optimizer.memory import Lasting
 from qengine.optimizer.named_orders import RULES
@@ -134,7 +134,7 @@ def _parts(matching: Matching, cardinality: Cardinality) -> _Parts:
     names = (*matching.bound, *matching.names)
     given = learned_rows(catalog), matching.hints, costs("cpu", "search"), costs("gpu", "depth_first")
     key = (
-        (counts_rare(), is_for_gpu(), len(matching.bound), *map(id, given)),
+        (counts_rare(), is_for_gpu(), is_for_other_values(catalog), len(matching.bound), *map(id, given)),
         names,
         as_known(tuple([nodes[name] for name in names])),
         tuple([known_edge(edge) for edge in matching.edges]),

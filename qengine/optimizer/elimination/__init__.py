@@ -20,7 +20,7 @@ from qengine.optimizer.elimination.quotients import Bundle, Quotient, relation_o
 from qengine.optimizer.elimination.searched import Pattern, TermSearches
 from qengine.optimizer.elimination.vertices import Elimination
 from qengine.optimizer.labels import satisfying_sets
-from qengine.optimizer.learned_rows import learned_rows
+from qengine.optimizer.learned_rows import is_for_other_values, learned_rows
 from qengine.optimizer.memory import Lasting
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.peeking import as_known, counts_rare
@@ -119,7 +119,7 @@ def eliminated(
     constants = (costs(device, section) for device, section in _SECTIONS)
     given = learned_rows(catalog), *constants
     key = (
-        (counts_rare(), is_for_gpu(), *map(id, given)),
+        (counts_rare(), is_for_gpu(), is_for_other_values(catalog), *map(id, given)),
         (*names, *own, *edges, wanted, as_known(tuple(asked))),
         difference.content(),
         (*limits.items(), *kernels),
