@@ -435,7 +435,7 @@ def _date_time(parts: Any) -> DateTime:
 def _duration(parts: Any) -> Duration:
     months, days, nanoseconds = map(_large, _parts(parts, 3))
     for part in (months, days, nanoseconds // SECOND):
-        within("duration", abs(part), 0, _MOST)
+        within("duration", part, _LEAST, _MOST)
     return Duration.from_parts(months, days, nanoseconds)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from qengine.errors import StorageError
 from qengine.storage.states import Commit, NodeBlock, NodeState, Patch, RelationshipBlock, RelationshipState
 from qengine.storage.variant import from_python
-from qengine.temporal import Date
+from qengine.temporal import Date, Duration
 from qengine.write.encoding import DEEPEST, decode, encode
 from qengine.write.frames import frame
 from tests.examples import examples
@@ -38,6 +38,14 @@ def nested(depth):
 
 def with_value(value):
     return Commit({0: NodeState((), {"p": value})}, {}, 1, 0)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_longest_durations_come_back(sign):
+    longest = -(2**63) if sign < 0 else 2**63 - 1
+    durations = [Duration.from_parts(longest, longest, 0), Duration.from_parts(0, 0, longest * 10**9)]
+    commit = Commit({}, {}, 2, 0, None, (NodeBlock(0, 2, (), {"d": durations}),), (), (), ())
+    assert exact(decode(encode(commit))) == exact(commit)
 
 
 def test_lists_come_back_as_deep_as_they_may_be():
