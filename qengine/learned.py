@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Learned", "LearnedCardinality"]
 
+_AFTER = 2.0
+"""Seconds after which a statement is looked at, unless the graph says otherwise."""
+
 
 @frozen(held=True)
 class LearnedCardinality:
@@ -53,7 +56,7 @@ class Learned:
 
     def __init__(self) -> None:
         self.enabled = True
-        self.after = 2.0
+        self.after = _AFTER
         self.most = 256
         self.round = 0  # how often it was changed
         self._store: GraphStore | None = None

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import math
 import os
 import signal
 from collections.abc import Iterable
 
 import pytest
 
+from qengine import learned
 from qengine._frozen import refuse_changes
 from qengine.testing import data
 from tests import devices, examples
@@ -30,6 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if profile := config.getoption("--gpu-profile"):
         devices.use(profile)
     os.environ["QENGINE_CONFIG_DIR"] = os.devnull  # plans don't depend on what was measured on this machine
+    learned._AFTER = math.inf  # nor on how long a query takes
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

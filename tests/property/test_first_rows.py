@@ -114,7 +114,7 @@ def test_threads_look_at_batches_together(threads: int, limit: int, monkeypatch:
     k, v = np.random.default_rng(3).integers(0, (5, 1000), (n, 2)).T
     nodes = pa.table({"id": np.arange(n), "k": k, "v": pa.array(v, mask=v < 10)})
     graph = Graph.from_arrow([("P", nodes)], [], key="id")
-    query = f"MATCH (p:P) WHERE p.k < 4 RETURN p.k AS k, p.v AS v, p.id AS id ORDER BY k DESC, v, id LIMIT {limit}"
+    query = f"MATCH (p:P) WHERE p.k < 4 RETURN p.k + 0 AS k, p.v AS v, p.id AS id ORDER BY k DESC, v, id LIMIT {limit}"
     table = graph.query(query, device="cpu", threads=threads).to_arrow()
     kept = np.flatnonzero(k < 4)
     order = kept[np.lexsort((kept, np.where(v < 10, 1000, v)[kept], -k[kept]))][:limit]
