@@ -17,7 +17,7 @@ from qengine.exec.common.batch import Batch
 from qengine.exec.common.columns import IntArray
 from qengine.exec.common.element_columns import Elements, coded, elements_of
 from qengine.exec.common.operators.aggregation import Aggregation, counted_call
-from qengine.exec.common.operators.folded import Folded, FoldedGroups
+from qengine.exec.common.operators.folded import Bindings, Folded, FoldedGroups
 from qengine.exec.common.operators.stage import ROW, Build, Stage
 from qengine.exec.memory import Holding
 from qengine.plan import physical
@@ -77,7 +77,7 @@ def _groups(
     runtime = build.runtime
     holding.add(_VERTEX_BYTES * runtime.store.vertex_count)
     classes = _Classes(operator, elements, build)
-    folded = Folded(operator.input, elements, runtime, runtime.store.vertex_count, _MOST_BITS)
+    folded = Folded(operator.input, Bindings(elements), runtime, runtime.store.vertex_count, _MOST_BITS)
     try:
         return folded.groups() if classes.found and folded.open(holding) and classes.fold(folded) else None
     finally:

@@ -29,7 +29,7 @@ from qengine.exec.common.fold_plan import Condition, EntryLists
 from qengine.exec.common.match_plan import COMPARISONS
 from qengine.exec.common.operators.aggregate_by_node import counts_of_all
 from qengine.exec.common.operators.aggregation import Aggregation, counted_call
-from qengine.exec.common.operators.folded import Folded, FoldedGroups, FoldMaker
+from qengine.exec.common.operators.folded import Bindings, Folded, FoldedGroups, FoldMaker
 from qengine.exec.common.operators.folded_rows import DEVICE_ROWS
 from qengine.exec.common.operators.single_rows import single_calls, tells_apart
 from qengine.exec.common.operators.stage import ROW, Build, Stage
@@ -314,8 +314,8 @@ class _Entries:
         bits = max(1, (rows if weights is None else weights).bit_length())
         if bits > _MOST_BITS:
             return None
-        known = self._given, carried, self._once()
-        folded = Folded(self._sums.alone, elements, self._runtime, rows, bits, maker, *known)
+        bindings = Bindings(elements, carried, self._once())
+        folded = Folded(self._sums.alone, bindings, self._runtime, rows, bits, maker, self._given)
         try:
             if not folded.open(holding):
                 return None

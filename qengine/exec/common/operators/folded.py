@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from copy import copy
+from dataclasses import field
 from math import frexp, isfinite
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import proxy
@@ -93,6 +94,25 @@ class FoldedGroups:
     states: list[State]
 
 
+@frozen
+class Bindings:
+    """What rows that are folded bind to variables.
+
+    Attributes
+    ----------
+    elements
+        Of each variable that rows have an id of.
+    carried
+        Of variables that rows have no id of: what they follow from. Rows have none without one.
+    once
+        Variables whose elements come in one row at most, which counts once.
+    """
+
+    elements: Mapping[str, Elements]
+    carried: Mapping[str, Borne] = field(default_factory=dict)
+    once: Set[str] = frozenset()
+
+
 class Folded:
     """An aggregate as it is folded.
 
@@ -100,7 +120,7 @@ class Folded:
     ----------
     operator
         One of which ``plan.folding.folded_variables`` names the variables.
-    elements
+    bindings
         What each of these may bind.
     runtime
         Evaluates expressions; all that is made is charged to ``holding``.
@@ -112,30 +132,23 @@ class Folded:
         Makes the folds; None for the host's.
     given
         Columns of expressions that are known already, as ``evaluated`` would return them.
-    carried
-        Of variables that rows have no id of: what they follow from. Rows have none without one.
-    once
-        Variables whose elements come in one row at most, which counts once.
     """
 
     def __init__(
         self,
         operator: Aggregate,
-        elements: Mapping[str, Elements],
+        bindings: Bindings,
         runtime: Runtime,
         rows: int,
         weight_bits: int,
         maker: FoldMaker | None = None,
         given: Mapping[Expr, Column | None] | None = None,
-        carried: Mapping[str, Borne] | None = None,
-        once: Set[str] = frozenset(),
     ) -> None:
         from qengine.exec.host.folds import HostFolds
 
         self._on_host = maker is None
         self._maker = maker or HostFolds(runtime.context)
-        self._carried = carried or {}
-        self._once = once
+        elements, self._carried, self._once = bindings.elements, bindings.carried, bindings.once
         bearers = {each.bearer for each in self._carried.values()}
         self.names = sorted(bearers.union(elements).difference(self._carried))
         self._elements = elements

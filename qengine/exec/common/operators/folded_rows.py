@@ -17,7 +17,7 @@ from qengine.exec.common.fold_plan import Condition
 from qengine.exec.common.operators.aggregation import Aggregation, counted_call
 from qengine.exec.common.operators.bound_elements import bound_elements
 from qengine.exec.common.operators.diversion import Diversion
-from qengine.exec.common.operators.folded import Folded, FoldMaker
+from qengine.exec.common.operators.folded import Bindings, Folded, FoldMaker
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.memory import Holding
 from qengine.exec.view import MaskProvider
@@ -96,7 +96,8 @@ class FoldedRows:
         self, rows: int, elements: Mapping[str, Elements] | None = None, maker: FoldMaker | None = None
     ) -> Folded:
         """Return the aggregate as it is folded, where so many rows are expected; ``elements``: of more variables."""
-        return Folded(self._operator, elements or self._elements, self._runtime, rows, _WEIGHT_BITS, maker)
+        bindings = Bindings(elements or self._elements)
+        return Folded(self._operator, bindings, self._runtime, rows, _WEIGHT_BITS, maker)
 
     def on_device(self, masks: MaskProvider, outer: Batch, holding: Holding) -> Iterator[Batch] | None:
         """Return the groups of a search or elimination that a device runs, folded there; None where rows are few.
