@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
@@ -17,6 +17,9 @@ from qengine.types import Type
 
 if TYPE_CHECKING:
     from qengine.storage.store import GraphStore
+
+_MANY = 12
+"""Pairs of label sets that a relationship type connects: more are told by single labels."""
 
 
 @frozen(held=True)
@@ -105,17 +108,17 @@ class Schema:
     def _entries(self) -> Iterator[tuple[str, int | None]]:
         """Yield a pattern for each label set and each pair of ends, with its count where it is the first of a type.
 
+        Where a type has many pairs they are told by single labels, those with the same at the other end in one pattern.
         The rules come last.
         """
         for node in self.nodes:
-            name = "".join(f":{label}" for label in node.labels)
+            name = _labels(node.labels)
             yield f"({name}{_properties(node.properties, bool(name))})", node.count
         for edge in self.relationships:
             inside = f"[:{edge.type}{_properties(edge.properties, True)}]"
             arrow = f"-{inside}-" if edge.undirected else f"-{inside}->"
-            for number, (start, end) in enumerate(edge.endpoints or (((), ()),)):
-                ends = ["".join(f":{label}" for label in labels) for labels in (start, end)]
-                yield f"({ends[0]}){arrow}({ends[1]})", edge.count if number == 0 else None
+            for number, (start, end) in enumerate(_ends(edge.endpoints)):
+                yield f"({start}){arrow}({end})", edge.count if number == 0 else None
         for rule in self.rules:
             yield rule, None
 
@@ -129,6 +132,35 @@ def _relationships(store: GraphStore, index: int, of: Sequence[int]) -> Relation
     keys = {key: store.relationship_property(index, key) for key in edge_type.property_keys}
     properties = {key: column.type for key, column in keys.items() if column is not None}
     return RelationshipSchema(edge_type.name, edge_type.count, edge_type.undirected, endpoints, properties)
+
+
+def _ends(endpoints: Sequence[tuple[Sequence[str], Sequence[str]]]) -> Iterator[tuple[str, str]]:
+    """Yield the ends of a type's patterns as texts."""
+    if len(endpoints) <= _MANY:
+        for start, end in endpoints or (((), ()),):
+            yield _labels(start), _labels(end)
+        return
+    behind: dict[str, set[str]] = {}
+    for start, end in endpoints:
+        for label in start or ("",):
+            behind.setdefault(label, set()).update(end or ("",))
+    together: dict[frozenset[str], set[str]] = {}
+    for label, found in behind.items():
+        together.setdefault(frozenset(found), set()).add(label)
+    for found, labels in together.items():
+        for one in _alternatives(labels):
+            for other in _alternatives(found):
+                yield one, other
+
+
+def _labels(labels: Sequence[str]) -> str:
+    return "".join(f":{label}" for label in labels)
+
+
+def _alternatives(labels: Set[str]) -> list[str]:
+    """Return a text for any of some labels, and one for no label (an empty one)."""
+    named = "|".join(sorted(labels - {""}))
+    return [f":{named}"] * bool(named) + [""] * ("" in labels)
 
 
 def _sorted(pair: tuple[int, int]) -> tuple[int, int]:
