@@ -47,7 +47,7 @@ from qengine.plan.traverse import operators
 SAMPLE = "@sample"
 """Column that says to which sample a row of the tail belongs."""
 
-_COUNTABLE = "estimates are for MATCH … WHERE … patterns, with RETURN count(*) or a plain RETURN at the end"
+_COUNTABLE = "Estimates are for MATCH … WHERE … patterns, with RETURN count(*) or a plain RETURN at the end."
 
 
 @frozen
