@@ -147,9 +147,9 @@ def _ends(endpoints: Sequence[tuple[Sequence[str], Sequence[str]]]) -> Iterator[
     together: dict[frozenset[str], set[str]] = {}
     for label, found in behind.items():
         together.setdefault(frozenset(found), set()).add(label)
-    for found, labels in together.items():
+    for others, labels in together.items():
         for one in _alternatives(labels):
-            for other in _alternatives(found):
+            for other in _alternatives(others):
                 yield one, other
 
 
