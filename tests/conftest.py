@@ -28,7 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     refuse_changes()
-    examples.use(1 if config.getoption("--slow") else 1 / 6 if config.getoption("--few-examples") else 1 / 3)
+    examples.use(1 if config.getoption("--slow") else 1 / 3)
     if profile := config.getoption("--gpu-profile"):
         devices.use(profile)
     os.environ["QENGINE_CONFIG_DIR"] = os.devnull  # plans don't depend on what was measured on this machine
@@ -38,7 +38,6 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--nets", action="store_true", help="run the tests marked nets too (--slow does, as well)")
     parser.addoption("--slow", action="store_true", help="run the tests marked slow too, properties on all examples")
-    parser.addoption("--few-examples", action="store_true", help="run properties on half as many examples")
     parser.addoption(
         "--gpu", action="store_true", help="run what needs a GPU, nothing else; what is missing is a failure"
     )
