@@ -9,10 +9,10 @@ walked.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields
 
 from qengine.formats.cypher_pieces import Piece
 from qengine.syntax import ast
+from qengine.syntax.parts import parts_of
 
 _CHANGES = (ast.CreateClause, ast.MergeClause, ast.SetClause, ast.RemoveClause, ast.DeleteClause, ast.ForEachClause)
 _READS = (ast.MatchClause, ast.WithClause, ast.UnwindClause)
@@ -153,14 +153,3 @@ def sets_of(statement: ast.Statement) -> frozenset[str] | None:
             else:
                 return None
     return frozenset(found)
-
-
-def parts_of(tree: object) -> Iterator[ast.Ast]:
-    """Yield a tree and all that is in it."""
-    if isinstance(tree, tuple):
-        for each in tree:
-            yield from parts_of(each)
-    elif isinstance(tree, ast.Ast):
-        yield tree
-        for part in fields(tree):
-            yield from parts_of(getattr(tree, part.name))

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field
 
 from qengine._frozen import frozen, record
-from qengine.formats.cypher_bodies import parts_of
 from qengine.formats.cypher_pieces import Piece
 from qengine.syntax import ast
+from qengine.syntax.parts import parts_of
 
 _TOLD = (
     ast.Literal, ast.ListLiteral, ast.MapLiteral, ast.Unary, ast.Binary, ast.Comparison, ast.CaseExpression,

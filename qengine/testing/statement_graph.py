@@ -7,13 +7,13 @@ stands for are one node. Properties have the values that the statement compares 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
 from qengine.storage import GraphStore, from_records
 from qengine.syntax import ast
+from qengine.syntax.parts import parts_of
 
 _COPIES = 2
 _MOST_STEPS = 2  # of one relationship of variable length
@@ -36,7 +36,7 @@ class StatementGraph:
 def graph_for(statement: ast.Statement, seed: int | str) -> StatementGraph:
     """Return a graph for a parsed statement, the same for the same seed."""
     chance = random.Random(f"graph for {seed}")
-    parts = list(_walk(statement))
+    parts = list(parts_of(statement))
     values = _Values(chance, parts)
     made = StatementGraph(parameters=values.parameters())
     patterns = [part for part in parts if isinstance(part, ast.PathPattern)]
@@ -45,17 +45,6 @@ def graph_for(statement: ast.Statement, seed: int | str) -> StatementGraph:
         for pattern in patterns:
             instance.path(pattern.elements)
     return made
-
-
-def _walk(node: Any) -> Iterator[ast.Ast]:
-    """Yield every node of a syntax tree, parents first."""
-    if isinstance(node, tuple):
-        for item in node:
-            yield from _walk(item)
-    elif isinstance(node, ast.Ast):
-        yield node
-        for each in fields(node):
-            yield from _walk(getattr(node, each.name))
 
 
 class _Values:
