@@ -380,7 +380,10 @@ class NodeSums:
 
 @node("program")
 class NodePairs:
-    """``program`` counts embeddings by another node and by ``node``, whose vertices have ``labels``."""
+    """``program`` counts embeddings by another node and by ``node``, whose vertices have ``labels``.
+
+    Without keys it counts them by ``node`` alone.
+    """
 
     node: str
     labels: LabelExpr | None

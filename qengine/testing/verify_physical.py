@@ -266,8 +266,8 @@ def _by_node(operator: physical.AggregateByNode, given: Columns) -> Columns:
     node, sums, pairs = operator.node, operator.sums, operator.pairs
     valued = {each.node for each in sums} | {each.node for each in pairs}
     assert valued and node not in valued, f"values of {valued} by {node}"
-    keys = (expr for _, expr in operator.input.keys)
-    assert free_variables(ListOf(tuple(keys))) <= {node}, f"keys read more than {node}"
+    by = free_variables(ListOf(tuple(expr for _, expr in operator.input.keys)))
+    assert by <= {node}, f"keys read more than {node}"
     for _, call in operator.input.aggregates:
         read = free_variables(ListOf(call.args))
         assert len(read) <= 1 and read <= {node} | valued, f"an aggregate reads {read}"
@@ -280,7 +280,8 @@ def _by_node(operator: physical.AggregateByNode, given: Columns) -> Columns:
     assert not any(isinstance(step, NodeValues) for step in operator.counts.steps), "values among counts"
     for met in pairs:
         _eliminate(met.program, ())
-        assert met.program.emit == (node, met.node), f"{met.program.emit} are counted by, not {node}, {met.node}"
+        emit = (node, met.node) if by else (met.node,)
+        assert met.program.emit == emit, f"{met.program.emit} are counted by, not {emit}"
     for each in sums:
         has_values = any(isinstance(step, NodeValues) for step in each.program.steps)
         assert has_values or not each.program.terms, f"no values of {each.node}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from qengine import Graph
 from qengine.errors import QengineError
 from qengine.exec.common.operators import aggregate_by_classes
+from qengine.exec.context import ExecutionContext
 from qengine.optimizer import elimination
 from qengine.optimizer.lower import by_classes, by_node
 from qengine.plan.physical import AggregateByClasses
@@ -35,6 +38,11 @@ def _preferred(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(by_classes, "_SETUP", -1e11)
     monkeypatch.setattr(elimination, "_LEAST", 0.0)
     monkeypatch.setattr(aggregate_by_classes, "FEW_CLASSES", 1)
+    monkeypatch.setattr(aggregate_by_classes, "made_of", _by_twos)
+
+
+def _by_twos(n: int, make: Callable[[slice], object], context: ExecutionContext) -> list[object]:
+    return [make(slice(begin, min(begin + 2, n))) for begin in range(0, n, 2)]
 
 
 def is_by_classes(graph: Graph, query: str) -> bool:

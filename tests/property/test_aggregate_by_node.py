@@ -136,6 +136,18 @@ def test_no_rows_are_one_group_without_keys_and_none_with_keys() -> None:
     assert graph.query(none + "sum(a.g), avg(b.v), count(b.v)", device="cpu").fetchall() == [(0, None, 0)]
 
 
+def test_values_of_a_single_group_are_met_without_pairs() -> None:
+    ends = [(k, (7 * k + step) % 300) for k in range(300) for step in range(1, 40)]
+    nodes = [{"id": k, "properties": {"v": (k * 37) % 101 if k % 5 else None}} for k in range(300)]
+    graph = Graph.from_records(nodes, [{"type": "R", "start": a, "end": b} for a, b in ends])
+    query = "MATCH (a)-[:R]->(b)<-[:R]-(c) WHERE a.v < 50 RETURN max(c.v), min(a.v), count(DISTINCT c.v), sum(b.v), count(*)"
+    (operator,) = planned(graph, query, AggregateByNode)
+    assert [each.program.emit for each in operator.pairs] == [("c",)]
+    agree(graph, query)
+    (grouped,) = planned(graph, query.replace("max(c.v)", "a.v, max(c.v)"), AggregateByNode)
+    assert [each.program.emit for each in grouped.pairs] == [("a", "c")]
+
+
 def test_memory_limit_is_kept() -> None:
     graph, _, _ = random_graph(pa.array([1.5] * 3000), edges=9000)
     with pytest.raises(OutOfMemory):

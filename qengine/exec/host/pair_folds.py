@@ -84,6 +84,15 @@ def fold_pairs(
     return Met(distinct.astype(np.int64), *ends)
 
 
+def met_by_one(classes: npt.NDArray[np.uint32]) -> Met:
+    """Return what a single group meets: ``classes``, uint32, of all vertices that it has, ``NO_CLASS`` left out."""
+    counted = classes[classes != NO_CLASS]
+    if not len(counted):
+        return Met(np.zeros(1, np.int64), np.full(1, -1), np.full(1, -1))
+    met = np.flatnonzero(np.bincount(counted))
+    return Met(np.array([len(met)]), met[:1], met[-1:])
+
+
 def fold_pair_rows(
     operator: Eliminate,
     ends: FoldedEnds,

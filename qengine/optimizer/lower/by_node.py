@@ -2,7 +2,8 @@
 
 Where keys depend on one node and each argument on one node, sums, averages and counts of a group are sums over that
 node's vertices of what elimination gives by vertex: the embeddings, and for each other node the embeddings weighted by
-its values. Different, least and greatest values are found in rows of counts by two nodes, which are not kept.
+its values. Different, least and greatest values are found in rows of counts by two nodes, which are not kept; of a
+single group by each node alone.
 (Abo Khamis, Ngo and Rudra 2016: the same program over another semiring; here values are scaled to integers, so that the
 terms of inclusion and exclusion cancel exactly.)
 """
@@ -79,7 +80,8 @@ def by_node(aggregate: Aggregate, calls: Sequence[AggregateCall], rows: Lower, c
         return with_carried
     budget = inf if hinted else cost_of_rows(lowered.input, catalog)
     otherwise: Operator = lowered
-    found = _nodes([expr for _, expr in aggregate.keys], calls, {node.name for node in graph.nodes})
+    keys = [expr for _, expr in aggregate.keys]
+    found = _nodes(keys, calls, {node.name for node in graph.nodes})
     if not graph.hints.strategy and (entries := over_entries(lowered, catalog)) is not None and entries[1] < budget:
         otherwise, budget = entries
     elif not graph.hints.strategy and (budget := budget - _spared(lowered)) >= _LEAST:
@@ -96,10 +98,11 @@ def by_node(aggregate: Aggregate, calls: Sequence[AggregateCall], rows: Lower, c
     if found is None:
         return lower(aggregate) if hinted else otherwise
     node, summed, met = found
-    if met and classed is not None:  # which took less than to make the pairs and to fold them
+    grouped = any(map(free_variables, keys))
+    if met and grouped and classed is not None:  # which took less than to make the pairs and to fold them
         return otherwise
     programs: list[Eliminate] = []
-    for emit, valued in _asked(node, summed, met):
+    for emit, valued in _asked(node, summed, met, grouped):
         program = counted_by(match, emit, valued, budget / (_FOLDED if len(emit) > 1 else 1.0), catalog)
         if program is None or sum(map(_cost, (*programs, program))) >= budget:
             return lower(aggregate) if hinted else otherwise
@@ -112,13 +115,18 @@ def by_node(aggregate: Aggregate, calls: Sequence[AggregateCall], rows: Lower, c
     return AggregateByNode(lowered, node, counts, tuple(by_sums), tuple(by_pairs))
 
 
-def _asked(node: str, summed: Sequence[str], met: Sequence[str]) -> Iterator[tuple[tuple[str, ...], str | None]]:
-    """Yield for each elimination the nodes that it counts by, and the one whose values it sums."""
+def _asked(
+    node: str, summed: Sequence[str], met: Sequence[str], grouped: bool
+) -> Iterator[tuple[tuple[str, ...], str | None]]:
+    """Yield for each elimination the nodes that it counts by, and the one whose values it sums.
+
+    Which vertices are met in a single group is known without those that they are met with.
+    """
     yield (node,), None
     for each in summed:
         yield (node,), each
     for each in met:
-        yield (node, each), None
+        yield (node, each) if grouped else (each,), None
 
 
 def _unhinted(aggregate: Aggregate, match: Match) -> Aggregate:

@@ -15,6 +15,7 @@ from qengine._frozen import replace
 from qengine.errors import OutOfMemory
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.columns import IntArray
+from qengine.exec.common.dealing import made_of
 from qengine.exec.common.element_columns import Elements, coded, elements_of
 from qengine.exec.common.operators.aggregation import Aggregation, counted_call
 from qengine.exec.common.operators.folded import Bindings, Folded, FoldedGroups
@@ -114,7 +115,7 @@ class _Classes:
         within = np.zeros(end - begin, np.bool_)
         for low, high in self._elements.ranges:
             within[low - begin : high - begin] = True
-        order = np.argsort(codes[within], kind="stable")
+        order = np.argsort(codes[within].astype(np.min_scalar_type(step)), kind="stable")  # few bits sort by digits
         ids = np.flatnonzero(within)[order]
         cuts = np.flatnonzero(np.diff(codes[ids])) + 1
         self._members = np.split(ids, cuts) if len(ids) else []
@@ -136,15 +137,26 @@ class _Classes:
             packed = self._summed([1 << bits * place for place in range(len(part))], part)
             if packed.dtype == object:
                 return False
-            for place, members in enumerate(part):
-                counts = packed if together == 1 else packed >> bits * place & (1 << bits) - 1
-                ids: IntArray = np.flatnonzero(counts)
-                columns = {operator.node: np.full(len(ids), members[0] + first), operator.by: ids}
-                rows = [columns[name] for name in folded.names]
-                weights = None if once else counts[ids]
-                if not all(fold.add(rows, len(ids), weights) for fold in folded.folds):
-                    return False
+            for parts in self._counted(packed, bits, len(part)):
+                for members, (ids, counts) in zip(part, parts, strict=True):
+                    columns = {operator.node: np.full(len(ids), members[0] + first), operator.by: ids}
+                    rows = [columns[name] for name in folded.names]
+                    if not all(fold.add(rows, len(ids), None if once else counts) for fold in folded.folds):
+                        return False
         return True
+
+    def _counted(self, packed: npt.NDArray[Any], bits: int, together: int) -> Sequence[Sequence[tuple[IntArray, Any]]]:
+        """Return for some vertices in a row after others those that each of the classes counts, with their counts."""
+
+        def of(some: slice) -> Sequence[tuple[IntArray, Any]]:
+            made = []
+            for place in range(together):
+                counts = packed[some] if together == 1 else packed[some] >> bits * place & (1 << bits) - 1
+                found = np.flatnonzero(counts)
+                made.append((found + some.start, counts[found]))
+            return made
+
+        return made_of(len(packed), of, self._build.runtime.context)
 
     def _packing(self) -> tuple[int, int]:
         """Return the bits that a count of a class takes, and the counts of how many classes fit into a number."""

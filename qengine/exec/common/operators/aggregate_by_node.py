@@ -2,13 +2,13 @@
 
 What eliminations give for each vertex of one node, embeddings and sums of values, are states of the aggregates as
 partial ones of batches are; they are grouped by the keys of these vertices. Different, least and greatest values are
-found for each group in the rows of counts by two nodes.
+found for each group in the rows of counts by two nodes, and for a single group among the vertices with embeddings.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,9 @@ from qengine.exec.common.runtime import Runtime
 from qengine.plan import physical
 from qengine.plan.expr import AggregateCall, Expr, Variable
 from qengine.plan.traverse import free_variables
+
+if TYPE_CHECKING:
+    from qengine.exec.host.pair_folds import Met
 
 _RANGE = 1 << 19  # vertices that values are evaluated for at a time
 _VERTEX_BYTES = 48  # of a node's values, where they aren't null, and their sums
@@ -238,11 +241,8 @@ class _Met:
 
     def states(self, found: ByVertex) -> StateOf:
         """Return the states of groups of the vertices with embeddings."""
-        from qengine.exec.host.pair_folds import fold_pairs
-
         def of_groups(each: Aggregator, groups: Groups) -> State:
-            runtime, masks = self._build.runtime, self._build.masks
-            met = fold_pairs(self._pairs.program, self._classes, found.ids, groups.codes, runtime, masks)
+            met = self._met(found, groups)
             if self._call.name == "count":
                 return [integer_column(met.distinct)]
             best = met.least if self._call.name == "min" else met.greatest
@@ -252,6 +252,14 @@ class _Met:
             return [values.take(np.where(best < 0, len(self._values), best))]
 
         return of_groups
+
+    def _met(self, found: ByVertex, groups: Groups) -> Met:
+        from qengine.exec.host.pair_folds import fold_pairs, met_by_one
+
+        program = self._pairs.program
+        if len(program.emit) == 1:  # one group, that of all embeddings
+            return met_by_one(self._classes[_by_vertex(program, self._build).ids])
+        return fold_pairs(program, self._classes, found.ids, groups.codes, self._build.runtime, self._build.masks)
 
 
 def _evaluated(arg: Expr, node: str, labels: Any, build: Build) -> Sequence[tuple[int, Column]] | None:
