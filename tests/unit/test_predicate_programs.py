@@ -143,8 +143,8 @@ def in_runs() -> Graph:
     absent = np.random.default_rng(4).random(n) < 0.1
     found = {
         "id": np.arange(n), "up": pa.array(up, mask=absent), "real": np.roll(up / 4.0, 7_000),
-        "odd": np.where(up % 6_000 == 0, np.nan, up / 4.0), "day": pa.array(up.astype(np.int32), pa.date32(), mask=absent),
-        "flat": np.where(up < 15_000, 3, 4),
+        "odd": np.where(up % 6_000 == 0, np.nan, up / 4.0), "flat": np.where(up < 15_000, 3, 4),
+        "day": pa.array(up.astype(np.int32), pa.date32(), mask=absent),
     }  # fmt: skip
     return Graph.from_arrow([("B", pa.table({"id": np.arange(n, n + 700)})), ("A", pa.table(found))], [], key="id")
 
