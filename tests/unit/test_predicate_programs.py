@@ -12,7 +12,7 @@ import pytest
 
 from qengine import Graph
 from qengine.errors import QengineError
-from qengine.exec.common import masks, predicate_programs, property_texts, zones
+from qengine.exec.common import access, masks, predicate_programs, property_texts, zones
 from qengine.exec.common.predicate_programs import NoProgram, Predicates
 from tests.property.test_aggregate_entries import agrees
 from tests.property.test_gpu_predicates import BY_HOST, COMPARED, LEAVES, N, table
@@ -51,6 +51,7 @@ def graph() -> Graph:
 @pytest.fixture(autouse=True)
 def natively(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(masks, "_NATIVE", 1)
+    monkeypatch.setattr(access, "SCANS", dict.fromkeys(access.SCANS, 1 << 40))
     monkeypatch.setattr(predicate_programs, "_TABLED", 1)
     monkeypatch.setattr(property_texts, "_LEAST", 1)
     yield
@@ -132,6 +133,10 @@ IN_RUNS = [
         "flat": ("3", "4", "2.5"),
     }.items()
     for value in values
+] + [
+    f"x.{name} IN {values}"
+    for name in ("up", "real", "odd", "day", "id", "id + 1")
+    for values in ("[3]", "[0, 4095, 4096, 4096.5, 1e30]", "[2048.25, 0.0 / 0.0, -1]", "[9, null]", "[]", "['a', 3]")
 ]
 
 
@@ -152,13 +157,7 @@ def in_runs() -> Graph:
 @pytest.mark.parametrize("condition", IN_RUNS)
 def test_zones_settle_what_their_numbers_do(in_runs: Graph, condition: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zones, "_LEAST", 1)
-    conditions = (
-        f"{condition}",
-        f"NOT {condition}",
-        f"x.up % 7 < 4 AND {condition} AND x.real > 5",
-        f"{condition} OR x.up > 9",
-    )
-    for each in conditions:
+    for each in (condition, f"NOT {condition} OR x.up > 9 AND x.real > 5"):
         query = f"MATCH (x) WHERE {each} RETURN count(*), sum(x.id), min(x.id)"
         monkeypatch.setattr(masks, "_NATIVE", 1)
         found = answer(in_runs, query)
@@ -183,3 +182,16 @@ def test_what_zones_settle_is_not_read(in_runs: Graph, monkeypatch: pytest.Monke
     assert answer(fresh, "MATCH (x:A) WHERE x.id >= 1000000 RETURN count(*)") == [(n,)]
     assert answer(fresh, "MATCH (x:A) WHERE x.none >= 1000000 RETURN count(*)") == [(0,)]
     assert made == [15, 0]
+
+
+def test_lists_of_few_constants_are_compared_with_them(in_runs: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[list[int]] = []
+    program = Predicates.program
+
+    def noted(self: Predicates, predicates: Any, elements: Any) -> Any:
+        found.append([each.kind for each in program(self, predicates, elements)])
+        return program(self, predicates, elements)
+
+    monkeypatch.setattr(Predicates, "program", noted)
+    assert answer(in_runs, "MATCH (x:A) WHERE x.real IN [0.0, 1.5, 7.25] RETURN count(*)") == [(6,)]
+    assert found == [[1, 1, 4, 1, 4]]

@@ -48,6 +48,8 @@ _TYPES: dict[Any, tuple[int, Any, ColumnKind]] = {
 """By the type of a property: how it is coded, as which numbers, and what these are; moments are as int64."""
 _MOST_STEPS = 31
 """Of a program: what the GPU's kernel has room for truth values of."""
+_LISTED = 8
+"""Constants of a list that are compared one after the other."""
 _FEW, _REPEATED = 1 << 16, 8
 """Different values that are worth a table: so many, or where each comes so often in the mean."""
 _TABLED = 1 << 15
@@ -140,7 +142,10 @@ class Predicates:
         try:
             steps = self._by_parts(expr, elements)
         except NoProgram:
-            return [self._tabled(expr, elements)]
+            try:
+                return [self._tabled(expr, elements)]
+            except NoProgram:
+                return self._listed(expr)
         return steps if len(steps) <= _MOST_STEPS else [self._tabled(expr, elements)]
 
     def _by_parts(self, expr: Expr, elements: Elements) -> list[Step]:
@@ -161,6 +166,15 @@ class Predicates:
         if source.codes != _OF_BITS:
             raise NoProgram
         return [Step(_TABLE, source, np.array([_NULL, _FALSE, _TRUE], np.uint8))]
+
+    def _listed(self, expr: Expr) -> list[Step]:
+        """Return steps that compare a property with each of a few constants in a list."""
+        if not isinstance(expr, Call) or expr.name != "IN" or free_variables(expr.args[1]):
+            raise NoProgram
+        listed = self._constant(expr.args[1])
+        if type(listed) is not list or not 0 < len(listed) <= _LISTED:
+            raise NoProgram
+        return _joined([[self._compared("=", expr.args[0], Literal(each))] for each in listed], _OR)
 
     def _compared(self, op: str, left: Expr, right: Expr) -> Step:
         """Return the step that compares a property with a constant."""
