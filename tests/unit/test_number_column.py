@@ -61,4 +61,5 @@ def test_columns_of_sums_are_no_objects() -> None:
     ):  # fmt: skip
         agrees(graph, query)
     batch = next(iter(graph.query("MATCH (x:A) RETURN x.id AS i, sum(x.v) AS s")._unread_batches()))
+    assert isinstance(batch, ResultRows)
     assert isinstance(batch._batch.columns["s"], NumberColumn)
