@@ -11,15 +11,18 @@ import operator as op
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from qengine.catalog.view import Sample, SampledColumn
+from qengine.optimizer.memory import memory
 from qengine.optimizer.value_shares import UNKNOWN, known_value
 from qengine.plan.expr import Call, Comparison, Expr, ListOf, Logical, Property, Variable
 from qengine.plan.traverse import TURNED, free_variables
 from qengine.types import INTEGER
+
+_Told = TypeVar("_Told")
 
 Rows = Mapping[str, tuple[Sample, str]]
 """Of each variable the sample that its values are in, and which element of it; all samples have as many rows."""
@@ -47,12 +50,27 @@ class _NotEvaluated(Exception):
 def holding(predicate: Expr, rows: Rows, values: Mapping[str, Any]) -> Any:
     """Return for which rows a condition is true, None where that can't be evaluated.
 
-    ``values``: of parameters that are known. The result is an array of truth values, one a row.
+    ``values``: of parameters that are known. The result is an array of truth values, one a row; it isn't changed, for
+    other ways that a statement is planned in are told the same.
     """
-    try:
-        return _Evaluation(rows, values).told(predicate)
-    except _NotEvaluated:
-        return None
+    return _once("holding", (predicate,), rows, values, lambda: _Evaluation(rows, values).told(predicate))
+
+
+def _once(
+    of: str, parts: Sequence[Expr], rows: Rows, values: Mapping[str, Any], told: Callable[[], _Told]
+) -> _Told | None:
+    """Return what rows of samples tell of some expressions, found once a statement; None where they don't."""
+    remembered = memory(of)
+    samples = [(name, id(sample), element) for name, (sample, element) in rows.items()]
+    key = *map(id, parts), *samples, id(values) if values else 0
+    if (known := remembered.get(key)) is None:
+        try:
+            found = told()
+        except _NotEvaluated:
+            found = None
+        known = remembered[key] = found, tuple(parts), dict(rows), values
+    answer: _Told | None = known[0]
+    return answer
 
 
 def conjunction(predicates: Sequence[Expr], rows: Rows, values: Mapping[str, Any]) -> tuple[Any, list[Expr]]:
@@ -77,20 +95,22 @@ def codes_of_values(keys: Sequence[Expr], rows: Rows, values: Mapping[str, Any])
 
     None where an expression can't be evaluated.
     """
-    size = next(iter(rows.values()))[0].size
-    codes = np.zeros(size, np.int64)
+    return _once("codes", keys, rows, values, lambda: _codes(keys, rows, values))
+
+
+def _codes(keys: Sequence[Expr], rows: Rows, values: Mapping[str, Any]) -> Any:
+    codes: Any = None
     evaluation = _Evaluation(rows, values)
     for key in keys:
-        try:
-            found = evaluation.ids(key) if isinstance(key, Variable) else evaluation.operand(key)
-        except _NotEvaluated:
-            return None
+        found = evaluation.ids(key) if isinstance(key, Variable) else evaluation.operand(key)
         if _is_column(found):
             found = found.codes
         if isinstance(found, np.ndarray):  # no constant
             each = np.unique(found, return_inverse=True)[1]
-            codes = np.unique(codes * (each.max(initial=0) + 1) + each, return_inverse=True)[1]
-    return codes
+            if codes is not None:
+                each = np.unique(codes * (each.max(initial=0) + 1) + each, return_inverse=True)[1]
+            codes = each
+    return np.zeros(next(iter(rows.values()))[0].size, np.int64) if codes is None else codes
 
 
 def joint_share(

@@ -13,6 +13,7 @@ from typing import Any
 
 from qengine._frozen import frozen
 from qengine.catalog.view import CatalogView, Sample
+from qengine.optimizer.memory import memory
 from qengine.optimizer.peeking import known_values
 from qengine.optimizer.value_shares import RANGE, equal_pairs
 from qengine.plan.expr import Comparison, Expr, Literal, Property, Variable
@@ -55,6 +56,18 @@ def share_of_one(predicate: Expr, nodes: Mapping[str, Element], catalog: Catalog
 
 def share_of_all(predicates: Iterable[Expr], nodes: Mapping[str, Element], catalog: CatalogView) -> float:
     """Return how many of the pairs, or more, of elements' candidates satisfy all conditions, each on two and more."""
+    given, values, remembered = tuple(predicates), known_values(), memory("pairs")
+    of = tuple(
+        (name, id(each.labels), *map(id, each.predicates), each.share, each.entity) for name, each in nodes.items()
+    )
+    key = *map(id, given), of, id(values) if values else 0
+    if (known := remembered.get(key)) is None:
+        known = remembered[key] = _share_of_all(given, nodes, catalog), given, dict(nodes), values
+    share: float = known[0]
+    return share
+
+
+def _share_of_all(predicates: tuple[Expr, ...], nodes: Mapping[str, Element], catalog: CatalogView) -> float:
     every = different(predicates)
     shares = [share_of_one(each, nodes, catalog) for each in every]
     alone = prod(shares)

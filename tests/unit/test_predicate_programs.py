@@ -12,7 +12,7 @@ import pytest
 
 from qengine import Graph
 from qengine.errors import QengineError
-from qengine.exec.common import masks, predicate_programs, property_texts
+from qengine.exec.common import access, masks, predicate_programs, property_texts, zones
 from qengine.exec.common.predicate_programs import NoProgram, Predicates
 from tests.property.test_aggregate_entries import agrees
 from tests.property.test_gpu_predicates import BY_HOST, COMPARED, LEAVES, N, table
@@ -51,6 +51,7 @@ def graph() -> Graph:
 @pytest.fixture(autouse=True)
 def natively(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(masks, "_NATIVE", 1)
+    monkeypatch.setattr(access, "SCANS", dict.fromkeys(access.SCANS, 1 << 40))
     monkeypatch.setattr(predicate_programs, "_TABLED", 1)
     monkeypatch.setattr(property_texts, "_LEAST", 1)
     yield
@@ -119,3 +120,78 @@ def test_a_program_that_joins_nothing_is_refused() -> None:
         records = np.array([Step(kind).record(0, 0, 0) for kind in kinds], STEP)
         holds = np.zeros(4, np.uint8)
         assert run(records.ctypes.data, len(records), 0, 4, holds.ctypes.data, control) != 0
+
+
+IN_RUNS = [
+    f"x.{name} {op} {value}"
+    for op in COMPARED
+    for name, values in {
+        "up": ("-1", "0", "4095", "4096", "4096.5", "30000", "29999.0", "1e30"),
+        "real": ("-1.0", "0", "2048.25", "9999", "1e300", "0.0 / 0.0"),
+        "odd": ("-1.0", "3000"),
+        "day": ("date('1970-01-01')", "date('1980-01-01')", "date('9999-01-01')"),
+        "flat": ("3", "4", "2.5"),
+    }.items()
+    for value in values
+] + [
+    f"x.{name} IN {values}"
+    for name in ("up", "real", "odd", "day", "id", "id + 1")
+    for values in ("[3]", "[0, 4095, 4096, 4096.5, 1e30]", "[2048.25, 0.0 / 0.0, -1]", "[9, null]", "[]", "['a', 3]")
+]
+
+
+@pytest.fixture(scope="module")
+def in_runs() -> Graph:
+    """Ascending columns in blocks of 3,000, some with nulls, NaN among doubles, and one of two values."""
+    n = 30_001
+    up = np.arange(n) // 3 * 3
+    absent = np.random.default_rng(4).random(n) < 0.1
+    found = {
+        "id": np.arange(n), "up": pa.array(up, mask=absent), "real": np.roll(up / 4.0, 7_000),
+        "odd": np.where(up % 6_000 == 0, np.nan, up / 4.0), "flat": np.where(up < 15_000, 3, 4),
+        "day": pa.array(up.astype(np.int32), pa.date32(), mask=absent),
+    }  # fmt: skip
+    return Graph.from_arrow([("B", pa.table({"id": np.arange(n, n + 700)})), ("A", pa.table(found))], [], key="id")
+
+
+@pytest.mark.parametrize("condition", IN_RUNS)
+def test_zones_settle_what_their_numbers_do(in_runs: Graph, condition: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zones, "_LEAST", 1)
+    for each in (condition, f"NOT {condition} OR x.up > 9 AND x.real > 5"):
+        query = f"MATCH (x) WHERE {each} RETURN count(*), sum(x.id), min(x.id)"
+        monkeypatch.setattr(masks, "_NATIVE", 1)
+        found = answer(in_runs, query)
+        monkeypatch.setattr(masks, "_NATIVE", 1 << 40)
+        assert found == answer(in_runs, query), each
+
+
+def test_what_zones_settle_is_not_read(in_runs: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Zones that say otherwise than the numbers are believed; of columns in no order there are none."""
+    monkeypatch.setattr(zones, "_LEAST", 1)
+    made: list[int] = []
+    honest = zones._made
+
+    def all_large(numbers: Any, runtime: Any) -> Any:
+        made.append(len(honest(numbers, runtime)))
+        return np.full_like(honest(numbers, runtime), 1 << 40)
+
+    monkeypatch.setattr(zones, "_made", all_large)
+    n = 30_001
+    shuffled = np.random.default_rng(5).permutation(n)
+    fresh = Graph.from_arrow([("A", pa.table({"id": np.arange(n), "none": shuffled}))], [], key="id")
+    assert answer(fresh, "MATCH (x:A) WHERE x.id >= 1000000 RETURN count(*)") == [(n,)]
+    assert answer(fresh, "MATCH (x:A) WHERE x.none >= 1000000 RETURN count(*)") == [(0,)]
+    assert made == [15, 0]
+
+
+def test_lists_of_few_constants_are_compared_with_them(in_runs: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[list[int]] = []
+    program = Predicates.program
+
+    def noted(self: Predicates, predicates: Any, elements: Any) -> Any:
+        found.append([each.kind for each in program(self, predicates, elements)])
+        return program(self, predicates, elements)
+
+    monkeypatch.setattr(Predicates, "program", noted)
+    assert answer(in_runs, "MATCH (x:A) WHERE x.real IN [0.0, 1.5, 7.25] RETURN count(*)") == [(6,)]
+    assert found == [[1, 1, 4, 1, 4]]

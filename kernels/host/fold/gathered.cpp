@@ -40,16 +40,31 @@ class Places {
   std::vector<uint32_t> index_;  // 1 + a place, or 0
 };
 
-void deal_rows(const GatheredRows& rows, const Places& places, int64_t* ends, int64_t* numbers, int64_t* weights) {
-  for (int i = 0, to; i < rows.n; i = to) {
-    const uint64_t code = rows.rows[static_cast<size_t>(i)].code;
-    for (to = i + 1; to < rows.n && rows.rows[static_cast<size_t>(to)].code == code;) ++to;
-    int64_t at = __atomic_fetch_add(&ends[places.of(code)], to - i, __ATOMIC_RELAXED);
-    for (int k = i; k < to; ++k, ++at) {
-      numbers[at] = rows.rows[static_cast<size_t>(k)].number;
-      if (weights) weights[at] = rows.weights ? rows.weights[static_cast<size_t>(k)] : 1;
-    }
+// Rows of few groups are counted first: a group's end is then moved once for all of them, and threads seldom wait for each other.
+void deal_rows(const GatheredRows& rows, const Places& places, uint64_t n, int64_t* ends, int64_t* numbers, int64_t* weights) {
+  const auto count = static_cast<size_t>(rows.n);
+  std::vector<uint32_t> lists(count);
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t code = rows.rows[i].code;
+    lists[i] = i && code == rows.rows[i - 1].code ? lists[i - 1] : static_cast<uint32_t>(places.of(code));
   }
+  const auto write = [&](size_t i, int64_t at) {
+    numbers[at] = rows.rows[i].number;
+    if (weights) weights[at] = rows.weights ? rows.weights[i] : 1;
+  };
+  if (n > count / 4) {
+    for (size_t i = 0, to; i < count; i = to) {
+      for (to = i + 1; to < count && lists[to] == lists[i];) ++to;
+      int64_t at = __atomic_fetch_add(&ends[lists[i]], static_cast<int64_t>(to - i), __ATOMIC_RELAXED);
+      for (size_t k = i; k < to; ++k, ++at) write(k, at);
+    }
+    return;
+  }
+  std::vector<int64_t> next(n);
+  for (const uint32_t list : lists) ++next[list];
+  for (uint64_t g = 0; g < n; ++g)
+    if (next[g]) next[g] = __atomic_fetch_add(&ends[g], next[g], __ATOMIC_RELAXED);
+  for (size_t i = 0; i < count; ++i) write(i, next[lists[i]]++);
 }
 
 constexpr uint64_t kShortList = 1 << 12, kLists = 1 << 8;  // numbers; lists that a thread takes together at most
@@ -148,7 +163,7 @@ QE_API int32_t qe_fold_take_gathered(const Fold* fold, int32_t task, uint64_t n,
       if (each->task == task) parts.push_back(each.get());
     const int threads = qe::eliminate::workers_for(control, parts.size() * GatheredRows::kRoom);
     check(qe::eliminate::each_row(threads, control, parts.size(), 1,
-                                  [&](uint32_t k) { deal_rows(*parts[k], places, ends, numbers, weights); }));
+                                  [&](uint32_t k) { deal_rows(*parts[k], places, n, ends, numbers, weights); }));
   });
 }
 

@@ -2,6 +2,8 @@
 //
 // Of conditions that must all hold those that hold least in a block are asked first, others where one id at least is left.
 //
+// Where the zones of a column settle a comparison its numbers aren't read.
+//
 // Bytes moved: the columns that the program names, once at most, and a byte for each id; rooms for truth values that wait stay in the
 // caches. A truth value is two bits here, true and false, neither for null: joins are then a few operations on bytes.
 #include <algorithm>
@@ -43,12 +45,38 @@ QE_INLINE void compare(const Value* values, Value constant, int32_t op, uint64_t
   }
 }
 
+// What a comparison is for all numbers of a zone, kNull where they must be read.
+inline uint8_t zone_truth(const PredicateStep& step, uint64_t zone) {
+  const auto number = [&](uint64_t at) {
+    if (step.column.kind == kFloat64) return Number{true, false, 0, static_cast<const double*>(step.zones)[at]};
+    return Number{true, true, static_cast<const int64_t*>(step.zones)[at], 0};
+  };
+  const Number low = number(2 * zone), high = number(2 * zone + 1), constant{true, step.whole != 0, step.integer, step.real};
+  if (!compares(kLessEqual, low, high)) return kNull;  // one is no number
+  const bool truth = compares(step.op, low, constant), parted = compares(kLess, low, constant) != compares(kLess, high, constant);
+  if (truth != compares(step.op, high, constant) || (parted && (step.op == kEqual || step.op == kNotEqual))) return kNull;
+  return truth ? kTrue : kFalse;
+}
+
+// What a comparison is for all numbers of [at, at + n), kNull where they must be read.
+inline uint8_t known_truth(const PredicateStep& step, uint64_t at, uint64_t n) {
+  const uint8_t truth = zone_truth(step, at / kZone);
+  for (uint64_t zone = at / kZone + 1; zone <= (at + n - 1) / kZone; ++zone)
+    if (zone_truth(step, zone) != truth) return kNull;
+  return truth;
+}
+
 // Of the values [at, at + n) of a step's column, all of which it covers.
 QE_INLINE void test_inside(const PredicateStep& step, uint64_t at, uint64_t n, uint8_t* truth) {
   const PlanColumn& column = step.column;
   const uint64_t bit = at + static_cast<uint64_t>(column.validity_offset);
   uint8_t present[kBlock];
   if (column.validity) unpack(column.validity, bit, n, present);
+  if (const uint8_t known = step.zones ? known_truth(step, at, n) : uint8_t{kNull}; known != kNull) {
+    if (column.validity) for (uint64_t i = 0; i < n; ++i) truth[i] = static_cast<uint8_t>(known & -present[i]);
+    else std::memset(truth, known, n);
+    return;
+  }
   const int64_t* integers = static_cast<const int64_t*>(column.values) + at;
   const int32_t* codes = static_cast<const int32_t*>(column.values) + at;
   if (step.kind == kLacks) {
@@ -125,32 +153,33 @@ QE_INLINE void evaluate(const PredicateStep* steps, int32_t n_steps, int64_t fir
 
 using Evaluate = void (*)(const PredicateStep*, int32_t, int64_t, uint64_t, uint8_t*);
 
-// Steps [begin, end), a program of its own which must be true; for how many ids of a block it was.
+// Steps [begin, end), a program of its own which must be true; for how many ids of a block it was, all until it is asked.
 struct Part {
   int32_t begin, end;
-  uint64_t held;
+  uint64_t held = kBlock;
 };
 
-// The parts of a program that ANDs join, in their order. begins: where the value starts that each step leaves.
+// The parts of a program that ANDs join, those that zones may settle first, else in their order. begins: where the value starts that each step leaves.
 std::vector<Part> parts_of(const PredicateStep* steps, int32_t n_steps, const std::vector<int32_t>& begins) {
   std::vector<Part> parts;
   int32_t end = n_steps;
-  for (; steps[end - 1].kind == kAnd; end = parts.back().begin) parts.push_back({begins[static_cast<size_t>(end - 2)], end - 1, 0});
-  parts.push_back({0, end, 0});
+  for (; steps[end - 1].kind == kAnd; end = parts.back().begin) parts.push_back({begins[static_cast<size_t>(end - 2)], end - 1});
+  parts.push_back({0, end});
   std::reverse(parts.begin(), parts.end());
+  std::stable_partition(parts.begin(), parts.end(), [&](const Part& part) { return steps[part.begin].zones != nullptr; });
   return parts;
 }
 
-// Writes whether all parts are true for ids [first, first + n), n <= kBlock. Unless `all` are asked, none is where none holds.
-void conjunction(Evaluate evaluate, const PredicateStep* steps, std::vector<Part>& parts, bool all, int64_t first, uint64_t n,
+// Writes whether all parts are true for ids [first, first + n), n <= kBlock; none is asked where none holds before it.
+void conjunction(Evaluate evaluate, const PredicateStep* steps, std::vector<Part>& parts, bool counted, int64_t first, uint64_t n,
                  uint8_t* room, uint8_t* holds) {
   for (size_t k = 0; k < parts.size(); ++k) {
-    if (k && !all && !std::memchr(holds, 1, n)) return;
+    if (k && !std::memchr(holds, 1, n)) return;
     Part& part = parts[k];
     evaluate(steps + part.begin, part.end - part.begin, first, n, room);
     if (k) for (uint64_t i = 0; i < n; ++i) holds[i] &= room[i];
     else for (uint64_t i = 0; i < n; ++i) holds[i] = room[i] & kTrue;
-    if (all) part.held = static_cast<uint64_t>(std::count(room, room + n, uint8_t{kTrue}));
+    if (counted) part.held = static_cast<uint64_t>(std::count(room, room + n, uint8_t{kTrue}));
   }
 }
 
@@ -176,15 +205,28 @@ Evaluate chosen() {
   return evaluate_baseline;
 }
 
+// How many of bytes of 0 and 1 are 1.
+uint64_t ones(const uint8_t* bytes, uint64_t begin, uint64_t end) {
+  uint64_t sum = 0, i = begin, eight = 0;
+  for (; i + 8 <= end; i += 8) {
+    std::memcpy(&eight, bytes + i, 8);
+    sum += eight * 0x0101010101010101u >> 56;
+  }
+  for (; i < end; ++i) sum += bytes[i];
+  return sum;
+}
+
+// Writes places [places, stop), as many as there are from begin on; no branch tells where.
 template <class Place>
-void write_places(const uint8_t* holds, uint64_t begin, uint64_t end, int64_t first, Place* places) {
-  for (uint64_t i = begin; i < end;) {
+void write_places(const uint8_t* holds, uint64_t begin, uint64_t end, int64_t first, Place* places, const Place* stop) {
+  for (uint64_t i = begin; places < stop; i += 8) {
     uint64_t eight = 1;
     if (i + 8 <= end) std::memcpy(&eight, holds + i, 8);
-    const uint64_t stop = eight ? std::min(i + 8, end) : i;
-    for (uint64_t k = i; k < stop; ++k)
-      if (holds[k]) *places++ = static_cast<Place>(first + static_cast<int64_t>(k));
-    i += 8;
+    if (!eight) continue;
+    for (uint64_t k = i; k < i + 8 && places < stop; ++k) {
+      *places = static_cast<Place>(first + static_cast<int64_t>(k));
+      places += holds[k];
+    }
   }
 }
 
@@ -214,9 +256,9 @@ QE_API int32_t qe_predicate_holds(const qe::PredicateStep* steps, int32_t n_step
     std::vector<uint8_t> room(static_cast<uint64_t>(deepest) * kBlock);
     std::vector<Part> own = parts;
     for (uint64_t at = begin; at < end; at += kBlock) {
-      const bool all = at == begin && own.size() > 1;  // the first block tells which part is to come first
-      conjunction(evaluate, steps, own, all, first + static_cast<int64_t>(at), std::min(kBlock, end - at), room.data(), holds + at);
-      if (all) std::stable_sort(own.begin(), own.end(), [](const Part& a, const Part& b) { return a.held < b.held; });
+      const bool counted = at == begin && own.size() > 1;  // the first block tells which part is to come first
+      conjunction(evaluate, steps, own, counted, first + static_cast<int64_t>(at), std::min(kBlock, end - at), room.data(), holds + at);
+      if (counted) std::stable_sort(own.begin(), own.end(), [](const Part& a, const Part& b) { return a.held < b.held; });
     }
   });
 }
@@ -227,15 +269,13 @@ QE_API int32_t qe_predicate_places(const uint8_t* holds, uint64_t n, int64_t fir
     const int threads = qe::eliminate::workers_for(control, n);
     std::vector<uint64_t> begins(n / kPiece + 2);
     qe::eliminate::check(qe::eliminate::each_piece(threads, control, n, kPiece, [&](uint64_t begin, uint64_t end) {
-      uint64_t sum = 0;
-      for (uint64_t i = begin; i < end; ++i) sum += holds[i];
-      begins[begin / kPiece + 1] = sum;
+      begins[begin / kPiece + 1] = ones(holds, begin, end);
     }));
     for (size_t k = 1; k < begins.size(); ++k) begins[k] += begins[k - 1];
     qe::eliminate::check(qe::eliminate::each_piece(threads, control, n, kPiece, [&](uint64_t begin, uint64_t end) {
-      const uint64_t at = begins[begin / kPiece];
-      if (wide) write_places(holds, begin, end, first, static_cast<int64_t*>(places) + at);
-      else write_places(holds, begin, end, first, static_cast<uint32_t*>(places) + at);
+      const uint64_t at = begins[begin / kPiece], stop = begins[begin / kPiece + 1];
+      if (wide) write_places(holds, begin, end, first, static_cast<int64_t*>(places) + at, static_cast<int64_t*>(places) + stop);
+      else write_places(holds, begin, end, first, static_cast<uint32_t*>(places) + at, static_cast<uint32_t*>(places) + stop);
     }));
   });
 }

@@ -4,13 +4,17 @@
 
 namespace qe {
 
+constexpr uint64_t kZone = 2048;
+
 // One step: kTable, kCompare and kLacks push a truth value, the others replace the last one or two.
 // kTable: `table` by the code that a column has for an id: 0 for null, else its number - low + 1. Codes are int32 below 0 for
 // null; bits are 0 and 1. kCompare: the column's number, `op`, and a constant. kLacks: whether it has no number.
-// On the host alone codes can be compared, with `integer`, and whatever a column holds can be lacked.
+// On the host alone codes can be compared, with `integer`, whatever a column holds can be lacked, and a comparison may have
+// `zones`: of each kZone numbers of the column the least and the greatest, int64, or of doubles double; null where not known.
 struct PredicateStep {
   PlanColumn column;
   const uint8_t* table;
+  const void* zones;
   int64_t low, integer;
   double real;
   int32_t kind, op, codes, whole;

@@ -30,6 +30,7 @@ from qengine.exec.common.columns import (
 from qengine.exec.common.expressions.growth import object_bytes
 from qengine.exec.common.expressions.operand import operand
 from qengine.exec.common.grouping import Groups, by_code, group_rows
+from qengine.exec.common.number_column import NumberColumn
 from qengine.exec.common.ordering import ranks
 from qengine.exec.common.weighed_values import of_weighed_values
 from qengine.exec.context import ExecutionContext
@@ -273,10 +274,7 @@ class _Sum(Aggregator):
                 none = number == 0
                 if average or not no_floats.any():
                     return ArrowColumn(pa.array(total / np.where(none, 1, number) if average else total, mask=none))
-                sums: list[Any] = total.tolist()
-                for place in np.flatnonzero(no_floats).tolist():
-                    sums[place] = int(whole[place])
-                return ObjectColumn(sums)
+                return NumberColumn(total, no_floats)
         results: list[Any] = []
         for whole, part, number in zip(integers.values(), floats.values(), count.values(), strict=True):
             if average:

@@ -22,6 +22,7 @@ from qengine.exec.common.columns import (
     NodeColumn,
     RelationshipColumn,
 )
+from qengine.exec.common.number_column import NumberColumn
 from qengine.exec.common.property_texts import PropertyTexts
 from qengine.exec.scalar.compare import order_key
 from qengine.storage.normal import is_string
@@ -40,6 +41,8 @@ def ranks(column: Column) -> IntArray:
         return np.zeros(len(column), dtype=np.int64)
     if isinstance(column, PropertyTexts) and (coded := column.codes()) is not None:
         return coded[0]
+    if isinstance(column, NumberColumn):
+        return _float_ranks(pa.array(column.numbers))
     if isinstance(column, ArrowColumn):
         return _arrow_ranks(column.array)
     if isinstance(column, ListColumn) and 0 < column.lengths().max(initial=0) <= _LONG:

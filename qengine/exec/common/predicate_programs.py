@@ -25,13 +25,14 @@ from qengine.exec.common.expressions.operand import COMPARE, MIRRORED
 from qengine.exec.common.match_plan import COLUMN, COMPARISONS, ColumnKind
 from qengine.exec.common.property_texts import Codes, TextProperty
 from qengine.exec.common.runtime import Runtime
+from qengine.exec.common.zones import Zones, zones_of
 from qengine.plan.expr import Call, Comparison, Expr, Literal, Logical, Property, Variable
 from qengine.plan.traverse import free_variables, is_repeatable, preorder, substitute
 from qengine.storage.normal import is_string
 from qengine.temporal import arrow_numbers
 from qengine.types import BOOLEAN
 
-STEP = _native.record("COLUMN column; u8 table; i8 low integer; f8 real; i4 kind op codes whole", COLUMN=COLUMN)
+STEP = _native.record("COLUMN column; u8 table zones; i8 low integer; f8 real; i4 kind op codes whole", COLUMN=COLUMN)
 """Mirror of ``qe::PredicateStep``."""
 
 _TABLE, _COMPARE, _LACKS, _AND, _OR, _XOR, _NOT = range(7)
@@ -47,6 +48,8 @@ _TYPES: dict[Any, tuple[int, Any, ColumnKind]] = {
 """By the type of a property: how it is coded, as which numbers, and what these are; moments are as int64."""
 _MOST_STEPS = 31
 """Of a program: what the GPU's kernel has room for truth values of."""
+_LISTED = 8
+"""Constants of a list that are compared one after the other."""
 _FEW, _REPEATED = 1 << 16, 8
 """Different values that are worth a table: so many, or where each comes so often in the mean."""
 _TABLED = 1 << 15
@@ -84,8 +87,9 @@ class Step:
     low: int = 0
     op: int = 0
     constant: float = 0
+    zones: Zones | None = None
 
-    def record(self, values: int, validity: int, table: int) -> tuple[Any, ...]:
+    def record(self, values: int, validity: int, table: int, zones: int = 0) -> tuple[Any, ...]:
         """Return it as a ``STEP``, whose arrays are at some addresses, 0 for none."""
         source, column = self.source, (0,) * len(COLUMN.names or ())
         if source is not None:
@@ -93,7 +97,17 @@ class Step:
             column = source.begin, end, values, validity, source.offset, source.kind, 0
         whole = isinstance(self.constant, int)
         numbers = (self.constant, 0.0) if whole else (0, self.constant)
-        return column, table, self.low, *numbers, self.kind, self.op, 0 if source is None else source.codes, whole
+        return (
+            column,
+            table,
+            zones,
+            self.low,
+            *numbers,
+            self.kind,
+            self.op,
+            0 if source is None else source.codes,
+            whole,
+        )
 
 
 class NoProgram(Exception):
@@ -128,7 +142,10 @@ class Predicates:
         try:
             steps = self._by_parts(expr, elements)
         except NoProgram:
-            return [self._tabled(expr, elements)]
+            try:
+                return [self._tabled(expr, elements)]
+            except NoProgram:
+                return self._listed(expr)
         return steps if len(steps) <= _MOST_STEPS else [self._tabled(expr, elements)]
 
     def _by_parts(self, expr: Expr, elements: Elements) -> list[Step]:
@@ -149,6 +166,15 @@ class Predicates:
         if source.codes != _OF_BITS:
             raise NoProgram
         return [Step(_TABLE, source, np.array([_NULL, _FALSE, _TRUE], np.uint8))]
+
+    def _listed(self, expr: Expr) -> list[Step]:
+        """Return steps that compare a property with each of a few constants in a list."""
+        if not isinstance(expr, Call) or expr.name != "IN" or free_variables(expr.args[1]):
+            raise NoProgram
+        listed = self._constant(expr.args[1])
+        if type(listed) is not list or not 0 < len(listed) <= _LISTED:
+            raise NoProgram
+        return _joined([[self._compared("=", expr.args[0], Literal(each))] for each in listed], _OR)
 
     def _compared(self, op: str, left: Expr, right: Expr) -> Step:
         """Return the step that compares a property with a constant."""
@@ -173,12 +199,18 @@ class Predicates:
             held = np.iinfo(source.numbers.dtype)
             if not isinstance(beside, tuple) or not held.min <= beside[1] <= held.max:
                 raise NoProgram
-            return Step(_COMPARE, source, op=int(COMPARISONS[beside[0]]), constant=beside[1])
+            return self._number_compared(source, left, beside[0], beside[1])
         if type(constant) not in (int, float) or source.codes != _OF_INT64:
             raise NoProgram
         if source.kind == ColumnKind.FLOAT64 and float(constant) == constant:
             constant = float(constant)
-        return Step(_COMPARE, source, op=int(COMPARISONS[op]), constant=constant)
+        return self._number_compared(source, left, op, constant)
+
+    def _number_compared(self, source: Source, of: Expr, op: str, constant: float) -> Step:
+        assert isinstance(of, Property)
+        key = (of.key,) if self.type_index is None else (self.type_index, of.key)
+        zones = zones_of(key, source.numbers, self.runtime) if self.on_host else None
+        return Step(_COMPARE, source, op=int(COMPARISONS[op]), constant=constant, zones=zones)
 
     def _constant(self, expr: Expr) -> Any:
         if isinstance(expr, Literal):

@@ -37,6 +37,7 @@ from qengine.exec.common.duration_column import DurationColumn
 from qengine.exec.common.expressions.entities import label_lists, property_of, type_names
 from qengine.exec.common.expressions.growth import property_bytes
 from qengine.exec.common.map_column import MapColumn
+from qengine.exec.common.number_column import NumberColumn
 from qengine.exec.common.property_texts import PropertyTexts
 from qengine.exec.context import ExecutionContext
 from qengine.exec.interruptible import CHECKED_ITEMS, in_parts, unchecked
@@ -150,7 +151,7 @@ class ResultRows:
             return self._structs(column.fields, None if column.valid is None else ~column.valid, tell)
         if isinstance(column, ListColumn):
             return _lists(column, self._array(column.flat(), tell))
-        if isinstance(column, DurationColumn) and (array := column.array()) is not None:
+        if isinstance(column, DurationColumn | NumberColumn) and (array := column.array()) is not None:
             return array
         return array_of(self._entities(column), tell)
 

@@ -46,7 +46,8 @@ def _record(step: Step) -> tuple[object, ...]:
     source = step.source
     values = 0 if source is None else source.numbers.ctypes.data
     validity = 0 if source is None or source.validity is None else source.validity.ctypes.data
-    return step.record(values, validity, 0 if step.table is None else step.table.ctypes.data)
+    table, zones = (0 if each is None else each.ctypes.data for each in (step.table, step.zones))
+    return step.record(values, validity, table, zones)
 
 
 _library = _native.declared("qe_predicate_holds p i4 i8 u8 p p; qe_predicate_places p u8 i8 i4 p p")
