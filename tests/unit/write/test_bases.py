@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qengine import Graph
+from qengine import Graph, optimizer
 from qengine.exec.common import property_texts
 from qengine.plan.pattern import Direction
 from qengine.statements import Statements
@@ -291,3 +291,24 @@ def test_a_base_is_made_while_others_write_and_read(monkeypatch: pytest.MonkeyPa
     graph.query("MATCH (p:P {x: 50}) SET p.y = 50")
     assert graph._view.versions._chain is not chain, "the next writer goes on above it"
     assert graph.query("MATCH (p:P) WHERE p.y = p.x RETURN count(*)").value() == 51
+
+
+def test_later_versions_are_planned_by_the_numbers_of_their_base(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    real = optimizer.plan
+
+    def noted(logical: Any, catalog: Any) -> Any:
+        seen.append(catalog)
+        return real(logical, catalog)
+
+    monkeypatch.setattr(optimizer, "plan", noted)
+    graph = society()
+    graph.query(HOPS, {"most": 50}).fetchall()
+    graph.query("MATCH (a:P {x: 1}) SET a.x = -1")
+    other = HOPS.replace("count(*)", "count(*), min(a.x)")
+    rows = graph.query(other, {"most": 50}).fetchall()
+    assert rows == graph.query(other, {"most": 50}, device="reference").fetchall() and rows[0][1] == -1
+    assert seen[1] is seen[0], "which has them"
+    graph.query("UNWIND range(1, 25) AS x CREATE (:P {x: -x, name: 'new'})")
+    graph.query(other.replace("min", "max"), {"most": 50}).fetchall()
+    assert seen[2] is not seen[0], "more than a hundredth differs"
