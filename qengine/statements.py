@@ -220,8 +220,10 @@ class Statements:
             from qengine.cardinalities import apply_cardinality_hints
 
             logical, notices = apply_cardinality_hints(logical, cardinalities, self.store, notices, context)
+        untaught = self.learned is not None and not self.learned.round  # what was learned is of one version alone
         with noting_ranges() as ranges:
-            physical = None if reference else optimizer.plan(logical, self.store)
+            catalog = self.store.estimated_by if untaught else self.store
+            physical = None if reference else optimizer.plan(logical, catalog)
         if physical is not None and statement.hints:
             notices = (*notices, *optimizer.unused_hints(bound.hints, physical))
         # {name} is a parameter, too, as remarks tell; and arguments of CALL p are parameters of their names.

@@ -219,7 +219,9 @@ def _spliced(before: SplicedType, change: Change, again: Array) -> SplicedType |
         return _both(other, (one, list_change(turned, vertices, back.edit, owners, entries, touched[other])))
 
     origin = edit if edit.size else None
-    doubts = None if both or not len(starts) else cache(lambda: _doubts(before.adjacencies, vertices, starts, ends))
+    doubts = (
+        None if both or not len(change.starts) else cache(lambda: _doubts(before.adjacencies, vertices, starts, ends))
+    )
     made_both = {Direction.OUT: made[0], other: made[1]}
     return SplicedType(made_both, origin, parallel, has_loops, changes, doubts)
 

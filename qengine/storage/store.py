@@ -34,6 +34,7 @@ Place = tuple[str, str] | tuple[str, int, str]
 _KNOWN_RANGES = 4096  # label expressions whose ranges are remembered
 _INDEXES = frozenset(("hash", "sorted", "codes"))  # with what begins the places of indexes among what is derived
 _SPARED = 32  # times fewer elements are sampled where pages cost
+_HARDLY = 100  # at most one of so many elements differs from the version before, where estimates are made of that
 _LEAST_DERIVED = 1 << 20  # bytes that may be derived of a small graph; of a larger one as many as it has
 
 
@@ -355,6 +356,15 @@ class GraphStore:
     def nature(self) -> Nature:
         """What plans rely on; a version that is made of another one may have that one's."""
         return Nature(self)
+
+    @property
+    def estimated_by(self) -> GraphStore:
+        """The version of whose numbers estimates are made: the one before, if its plans hold and hardly any differs."""
+        before = self.version_before()
+        if before is None or before.nature is not self.nature:
+            return self
+        size = self.vertex_count + self.relationship_count
+        return before if (self.drift - before.drift) * _HARDLY <= size else self
 
     @cached_property
     def signatures(self) -> Signatures:

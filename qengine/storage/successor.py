@@ -372,27 +372,30 @@ def _touched(base: GraphStore, commit: Commit) -> dict[str, _Touched]:
     """Sort the relationships of a commit by type; one whose type or ends change is another one with its number."""
     found: dict[str, _Touched] = {}
     ids = _places(base.relationship_numbers, commit.relationships, base.next_relationship)
+    gone = np.array([state is None for state in commit.relationships.values()], np.bool_)
     known = np.flatnonzero(ids >= 0)
     types = np.full(len(ids), NOTHING, np.int64)
     types[known] = base.type_of(ids[known])
-    ends = np.full((2, len(ids)), NOTHING, np.int64)
-    ends[:, known] = [base.node_numbers.of(each) for each in base.endpoints(ids[known])]
-    gone: dict[str, list[int]] = {}
-    rows = zip(ids.tolist(), types.tolist(), *ends.tolist(), strict=True)
-    for (number, state), (id, index, start, end) in zip(commit.relationships.items(), rows, strict=True):
-        if id >= 0:
-            edge_type = base.types[index]
-            own = found.setdefault(edge_type.name, _Touched())
-            if state is not None and (state.type, state.start, state.end) == (edge_type.name, start, end):
-                own.kept[id - edge_type.base] = state
+    stays = known[~gone[known]]
+    ends = [base.node_numbers.of(each).tolist() for each in base.endpoints(ids[stays])]
+    before = {row: (base.types[types[row]], *each) for row, *each in zip(stays.tolist(), *ends, strict=True)}
+    for row, (number, state) in enumerate(commit.relationships.items()):
+        if state is None:
+            continue
+        if row in before:
+            edge_type, start, end = before[row]
+            if (state.type, state.start, state.end) == (edge_type.name, start, end):
+                found.setdefault(edge_type.name, _Touched()).kept[int(ids[row]) - edge_type.base] = state
                 continue
-            gone.setdefault(edge_type.name, []).append(id - edge_type.base)
-        if state is not None:
-            found.setdefault(state.type, _Touched()).fresh[number] = state
+            gone[row] = True
+        found.setdefault(state.type, _Touched()).fresh[number] = state
     for part in parts_of(commit.relationship_blocks, commit.relationships):
         found.setdefault(part.block.type, _Touched()).parts.append(part)
-    for name, places in gone.items():
-        found[name].gone.append(np.array(places, np.int64))
+    left = np.flatnonzero(gone & (ids >= 0))
+    for index in np.unique(types[left]).tolist():
+        edge_type = base.types[index]
+        own = ids[left[types[left] == index]] - edge_type.base
+        found.setdefault(edge_type.name, _Touched()).gone.append(own)
     _sort_patches(found, base, commit.relationship_patches, np.sort(ids))
     return found
 

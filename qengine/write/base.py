@@ -109,10 +109,10 @@ class Base:
             for first in range(begin, end, 4096):
                 yield from self.numbers(np.arange(first, min(first + 4096, end)))
 
-    def label_share(self, expr: LabelExpr | None) -> float:
-        """Return which share of all nodes satisfies a label expression."""
+    def label_count(self, expr: LabelExpr | None) -> int:
+        """Return how many nodes satisfy a label expression."""
         ranges = self.store.label_ranges(expr)
-        return float((ranges[:, 1] - ranges[:, 0]).sum()) / max(1, self.store.vertex_count)
+        return int((ranges[:, 1] - ranges[:, 0]).sum())
 
     # ------------------------------------------------------------ relationships
 

@@ -40,6 +40,7 @@ _NONE: Any = None  # in place of an execution, between two of them
 _PLAIN = frozenset((int, str, bool))  # values that are equal where an index says so
 _SCALAR = _PLAIN | {float, type(None)}
 _INDEX_SHARE = 1e-6  # of the nodes that one value of a property is taken to find
+_TO_COME = 1_000  # nodes that may come above a base while what was compiled for it serves
 
 
 class ValueFinder(Protocol):
@@ -201,7 +202,12 @@ class WalkedVersion(Generic[_V]):
         for key, values in memberships(node, predicates, unknown):
             return Finder(_INDEX_SHARE, self._by_members(key, compile(values, env), node.labels))
         labels = node.labels
-        return Finder(self._base.label_share(labels), lambda row: self._by_labels(labels))
+        return Finder(self._label_share(labels), lambda row: self._by_labels(labels))
+
+    def _label_share(self, labels: LabelExpr | None) -> float:
+        """Return about which share of all nodes satisfies a label expression: of those above the base any may."""
+        above = self.overlay.nodes_above + _TO_COME
+        return (self._base.label_count(labels) + above) / (self._base.store.vertex_count + above)
 
     def _by_identity(self, name: str, evaluate: Callable[[Row], Any]) -> Callable[[Row], Iterable[int]]:
         def find(row: Row) -> Iterable[int]:

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qengine import Graph
+from qengine import Graph, optimizer
 from qengine.exec.common import property_texts
 from qengine.plan.pattern import Direction
 from qengine.statements import Statements
-from qengine.storage import successor
+from qengine.storage import spliced_type, successor
+from qengine.storage.states import Commit, NodeState
+from qengine.storage.store import GraphStore
 from qengine.storage.successor import Successors
 from qengine.write import versions
 
@@ -291,3 +293,51 @@ def test_a_base_is_made_while_others_write_and_read(monkeypatch: pytest.MonkeyPa
     graph.query("MATCH (p:P {x: 50}) SET p.y = 50")
     assert graph._view.versions._chain is not chain, "the next writer goes on above it"
     assert graph.query("MATCH (p:P) WHERE p.y = p.x RETURN count(*)").value() == 51
+
+
+def test_later_versions_are_planned_by_the_numbers_of_their_base(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    real = optimizer.plan
+
+    def noted(logical: Any, catalog: Any) -> Any:
+        seen.append(catalog)
+        return real(logical, catalog)
+
+    monkeypatch.setattr(optimizer, "plan", noted)
+    graph = society()
+    graph.query(HOPS, {"most": 50}).fetchall()
+    graph.query("MATCH (a:P {x: 1}) SET a.x = -1")
+    other = HOPS.replace("count(*)", "count(*), min(a.x)")
+    rows = graph.query(other, {"most": 50}).fetchall()
+    assert rows == graph.query(other, {"most": 50}, device="reference").fetchall() and rows[0][1] == -1
+    assert seen[1] is seen[0], "which has them"
+    graph.query("UNWIND range(1, 25) AS x CREATE (:P {x: -x, name: 'new'})")
+    graph.query(other.replace("min", "max"), {"most": 50}).fetchall()
+    assert seen[2] is not seen[0], "more than a hundredth differs"
+
+
+def test_what_only_moves_or_goes_raises_no_doubts(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = society()
+    assert graph.query(CIRCLES).value() == 0 and graph.query(BOTH_WAYS).value() > 0
+    asked: list[int] = []
+    real = GraphStore.endpoints
+
+    def noted(self: GraphStore, ids: Any) -> Any:
+        asked.append(len(ids))
+        return real(self, ids)
+
+    def refuse(*_: object) -> Any:
+        raise AssertionError("no relationship is new")
+
+    monkeypatch.setattr(spliced_type, "_doubts", refuse)
+    monkeypatch.setattr(spliced_type, "_FEW", 1)  # so that all is spliced
+    base = graph._view.versions.latest.store
+    assert base.acyclic("R") and not base.antiparallel("R")
+    moved = range(0, 200, 12)
+    states = {number: NodeState(("Q",), {"x": number, "name": str(number)}) for number in moved}
+    later = successor.successor(base, Commit(dict(states), {}, base.next_node, base.next_relationship))
+    assert later.nature is base.nature and later.relationship_count == base.relationship_count
+    monkeypatch.setattr(GraphStore, "endpoints", noted)
+    gone = dict.fromkeys(range(0, 40, 7))
+    fewer = successor.successor(base, Commit({}, gone, base.next_node, base.next_relationship))
+    assert fewer.relationship_count == base.relationship_count - len(gone) and sum(asked) == 0

@@ -182,3 +182,19 @@ def test_what_a_failed_statement_has_gathered_is_forgotten() -> None:
     found = graph.query("MATCH (p:P {id: 1}) SET p.y = 1 RETURN count(*) AS n")
     assert found.value() == 1
     assert graph.query("MATCH (p:P {id: 2}) SET p.y = 1 RETURN count(*) AS n").value() == 0
+
+
+@pytest.mark.parametrize("change", ["DELETE e", "SET e.w = r.id", "CREATE (b)-[:T]->(a)"])
+def test_a_graph_that_was_never_sealed_is_walked_from_keys(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = Graph()
+    graph.query("UNWIND range(1, 40) AS i CREATE (:P {id: i})-[:R]->(:Q {id: -i})")
+    statement = f"UNWIND $rows AS r MATCH (a:P {{id: r.id}})-[e:R]->(b) {change}"
+
+    def refuse(*_: object) -> Any:
+        raise AssertionError("all nodes were looked at, for each row")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(live.LiveGraph, "_by_labels", refuse)
+        graph.query(statement, {"rows": [{"id": i} for i in range(1, 6)]})
+    left = graph.query("MATCH ()-[e:R]->() RETURN count(*), count(e.w)").fetchall()
+    assert tuple(left[0]) == ((35, 0) if "DELETE" in change else (40, 5 if "SET" in change else 0))
