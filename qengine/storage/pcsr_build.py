@@ -14,6 +14,7 @@ from qengine.storage.forms import Lists, choose, index
 from qengine.storage.kernels import merge_lists, owners, sort_lists
 
 _COMPARED = 1 << 20  # entries compared at a time
+_LOOKED_AT = 64  # entries, of which it is asked whether they are given both ways
 _SPARSE = 4  # with fewer entries than a 4th of the id range, ids are ranked before they are counted
 
 
@@ -56,6 +57,7 @@ def build_type(
     loops = bool((start == end).any())
     del start, end
     parallel = repeats_neighbour(lists.neighbours, lists.offsets)
+    parallel = parallel or (undirected and _some_both_ways(lists))
     turned = turned_lists(lists, undirected=undirected, ids=properties or parallel, workers=workers)
     if undirected and not parallel:
         parallel = repeats_neighbour(turned.neighbours, turned.offsets)
@@ -85,6 +87,22 @@ def turned_lists(lists: Lists, *, undirected: bool = False, ids: bool = True, wo
         return turned._replace(ids=places)
     keys = np.union1d(lists.keys, turned.keys)
     return Lists(keys, *merge_lists(lists[:3], turned[:3], places, keys))
+
+
+def _some_both_ways(lists: Lists) -> bool:
+    """Tell whether one of a few entries stands in the other vertex's list, too, as where edges are given twice."""
+    m = len(lists.neighbours)
+    places = np.linspace(0, m - 1, min(m, _LOOKED_AT)).astype(np.uint64)
+    own = lists.keys[np.searchsorted(lists.offsets, places, side="right") - 1]
+    for one, other in zip(own, lists.neighbours[places], strict=True):
+        row = int(np.searchsorted(lists.keys, other))
+        if one == other or row == len(lists.keys) or lists.keys[row] != other:
+            continue
+        theirs = lists.neighbours[int(lists.offsets[row]) : int(lists.offsets[row + 1])]
+        at = int(np.searchsorted(theirs, one))
+        if at < len(theirs) and theirs[at] == one:
+            return True
+    return False
 
 
 def _sorted(lists: Array, entries: Array, order: bool, workers: int | None) -> tuple[Lists, Array | None]:
