@@ -85,7 +85,10 @@ def turned_lists(lists: Lists, *, undirected: bool = False, ids: bool = True, wo
     turned, places = _sorted(lists.neighbours, owners(lists.keys, lists.offsets), ids, workers)
     if not undirected:
         return turned._replace(ids=places)
-    keys = np.union1d(lists.keys, turned.keys)
+    keys = np.sort(np.concatenate([lists.keys, turned.keys]), kind="stable")  # merges what ascends in two runs
+    first = np.ones(len(keys), np.bool_)
+    first[1:] = keys[1:] != keys[:-1]
+    keys = keys[first]
     return Lists(keys, *merge_lists(lists[:3], turned[:3], places, keys))
 
 
