@@ -45,9 +45,13 @@ _ADJACENCY = pa.schema(
 )
 
 
+_OF_ANY_LENGTH = pa.ipc.IpcWriteOptions(allow_64bit=True)
+"""Without it Arrow writes no array of 2^31 values or more; it reads them anyway."""
+
+
 def write_adjacencies(store: GraphStore, file: BinaryIO) -> None:
     """Write the adjacencies of all types."""
-    with pa.ipc.new_file(file, _ADJACENCY) as writer:
+    with pa.ipc.new_file(file, _ADJACENCY, options=_OF_ANY_LENGTH) as writer:
         for edge_type in store.types:
             for direction in (Direction.OUT, Direction.BOTH if edge_type.undirected else Direction.IN):
                 one = store.adjacency(edge_type.index, direction)
@@ -195,7 +199,7 @@ def write_properties(store: GraphStore, file: BinaryIO) -> None:
         for key in edge_type.property_keys:
             add(str(edge_type.index), key, store.relationship_property(edge_type.index, key))
     schema = pa.schema(fields)
-    with pa.ipc.new_file(file, schema) as writer:
+    with pa.ipc.new_file(file, schema, options=_OF_ANY_LENGTH) as writer:
         if columns:
             writer.write_batch(pa.record_batch(columns, schema=schema))
 

@@ -49,7 +49,7 @@ class RelationshipBlock:
 
 
 def assemble(
-    nodes: Sequence[NodeBlock], relationships: Sequence[RelationshipBlock], undirected: Iterable[str] = ()
+    nodes: Sequence[NodeBlock], relationships: list[RelationshipBlock], undirected: Iterable[str] = ()
 ) -> GraphStore:
     """Return the graph of these blocks.
 
@@ -58,7 +58,8 @@ def assemble(
     nodes
         Vertices; ordinals count through the blocks.
     relationships
-        Relationships; blocks of one type are loaded one after the other.
+        Relationships; blocks of one type are loaded one after the other. Emptied, so that ends are freed on the way
+        which nothing else holds.
     undirected
         Names of the undirected types.
 
@@ -75,12 +76,15 @@ def assemble(
     new_id[ordinals] = np.arange(count, dtype=np.uint32)
 
     by_type: dict[str, list[RelationshipBlock]] = {}
-    for block in relationships:
+    rows = sum(len(block.start) for block in relationships)
+    while relationships:
+        block = relationships.pop(0)
         by_type.setdefault(block.type, []).append(block)
+        del block
     both_ways = set(undirected)
     types, adjacencies, columns = [], [], []
     base = 0
-    with Progress("Indexing", sum(len(block.start) for block in relationships)) as progress:
+    with Progress("Indexing", rows) as progress:
         for index, (name, blocks) in enumerate(by_type.items()):
             size = sum(len(block.start) for block in blocks)
             if size > MAX_RELATIONSHIPS:
@@ -88,14 +92,17 @@ def assemble(
                     f"type {name} has {size:,} relationships, more than the {MAX_RELATIONSHIPS:,} possible"
                 )
             keys = tuple(dict.fromkeys(key for block in blocks for key in block.columns))
+            joined = {key: _joined(blocks, key) for key in keys}
+            ends = [[block.start for block in blocks], [block.end for block in blocks]]
+            blocks.clear()
             built = build_type(
-                _renumbered([block.start for block in blocks], new_id),  # nothing else holds what is freed there
-                _renumbered([block.end for block in blocks], new_id),
+                _renumbered(ends[0], new_id),  # nothing else holds what is freed there
+                _renumbered(ends[1], new_id),
                 undirected=name in both_ways,
                 properties=bool(keys),
             )
             adjacencies.append(built.adjacencies)
-            columns.append({key: PropertyColumn(0, _joined(blocks, key).take(pa.array(built.order))) for key in keys})
+            columns.append({key: PropertyColumn(0, joined.pop(key).take(pa.array(built.order))) for key in keys})
             types.append(EdgeType(name, index, base, size, name in both_ways, built.parallel, built.loops, keys))
             base += size
             progress.advance(size)
@@ -105,8 +112,10 @@ def assemble(
     return store
 
 
-def _renumbered(parts: Sequence[Array], new_id: Array) -> Array:
-    numbered = [renumber(part, new_id) for part in parts]
+def _renumbered(parts: list[Array], new_id: Array) -> Array:
+    numbered = []
+    while parts:
+        numbered.append(renumber(parts.pop(0), new_id))
     return numbered[0] if len(numbered) == 1 else np.concatenate(numbered)
 
 

@@ -6,6 +6,7 @@ import codecs
 import gzip
 import zlib
 from collections.abc import Iterator
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from qengine._frozen import frozen
 from qengine.errors import StorageError
 from qengine.storage.arrays import Array
 from qengine.storage.assemble import NodeBlock, RelationshipBlock, assemble
@@ -26,6 +28,7 @@ from qengine.storage.progress import Progress
 from qengine.storage.store import GraphStore
 
 _CHUNK = 1 << 24  # bytes parsed at a time; Ctrl-C is heard between two such pieces
+_ROWS = 1 << 20  # rows of arrays that are read as 64-bit integers at a time
 _TABLE = 8  # ids up to this many times the number of edges are numbered by a table
 _FORM = "A line holds two integers; start comment lines with #. Tables with a header line are Graph.from_csv's."
 _SOURCE = "Give a path, a table of two columns, or two arrays; of a list of pairs: starts, ends = zip(*pairs)."
@@ -55,7 +58,9 @@ def from_edge_list(
         kind = source.__class__.__name__
         raise StorageError(f"edge list: it is a file, a table or a pair of arrays, not a {kind}", hint=_SOURCE)
     nodes = NodeBlock((label,) if label else (), len(ids), {"id": ids})
-    return assemble([nodes], [RelationshipBlock(type, start, end)], [type] if undirected else [])
+    relationships = [RelationshipBlock(type, start, end)]
+    del start, end
+    return assemble([nodes], relationships, [type] if undirected else [])
 
 
 def _from_table(source: Any) -> tuple[Any, Array, Array]:
@@ -74,19 +79,43 @@ def _from_arrays(start: Any, end: Any) -> tuple[Any, Array, Array]:
 
 
 def _from_columns(*columns: tuple[Any, str]) -> tuple[Any, Array, Array]:
+    if all(pa.types.is_integer(array.type) for array, _ in columns):
+        _same_length(*(array for array, _ in columns))
+        first, second = (partial(_Numbers, array, f"edge list, {name}") for array, name in columns)
+        return _numbered([(first(row), second(row)) for row in range(0, len(columns[0][0]), _ROWS)])
     ends = [key_array(array, f"edge list, {name}") for array, name in columns]
-    if len(ends[0]) != len(ends[1]):
-        raise StorageError(
-            f"edge list: the two arrays have {len(ends[0]):,} and {len(ends[1]):,} entries",
-            hint="Each edge has an entry in both.",
-        )
-    if all(pa.types.is_int64(one.type) for one in ends):
+    _same_length(*ends)
+    if all(pa.types.is_int64(one.type) for one in ends):  # of fractions
         return _numbered([(ends[0].to_numpy(), ends[1].to_numpy())])
     if any(pa.types.is_int64(one.type) for one in ends):
         raise StorageError(f"edge list: the two arrays hold {ends[0].type} and {ends[1].type}", hint="Cast one.")
     ids = normal_array(pa.chunked_array([one.cast(pa.large_string()) for one in ends]).unique(), "edge list")
     index = KeyIndex(ids, np.arange(len(ids), dtype=np.uint32), "edge list")
     return ids, index.find(ends[0], "edge list"), index.find(ends[1], "edge list")
+
+
+@frozen
+class _Numbers:
+    """Some rows of a column of integers, from ``row`` on; as an array they are int64, made each time."""
+
+    column: Any
+    place: str
+    row: int
+
+    def __len__(self) -> int:
+        return min(_ROWS, len(self.column) - self.row)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        found: Array = key_array(self.column.slice(self.row, _ROWS), self.place, self.row).to_numpy()
+        return found
+
+
+def _same_length(start: Any, end: Any) -> None:
+    if len(start) != len(end):
+        raise StorageError(
+            f"edge list: the two arrays have {len(start):,} and {len(end):,} entries",
+            hint="Each edge has an entry in both.",
+        )
 
 
 def _arrow(array: Any, name: str) -> Any:
@@ -171,29 +200,34 @@ def _whole_lines(file: Any, path: Path) -> Iterator[tuple[bytearray, int]]:
             filled -= length
 
 
-def _numbered(parts: list[tuple[Array, Array]]) -> tuple[Any, Array, Array]:
-    """Give ids ordinals in ascending order; ``parts`` is emptied on the way, to keep memory low."""
+def _numbered(parts: list[tuple[Any, Any]]) -> tuple[Any, Array, Array]:
+    """Give ids ordinals in ascending order.
+
+    ``parts`` are both ends of some edges each, int64 or ``_Numbers``, and is emptied on the way, to keep memory low.
+    """
     count = sum(len(start) for start, _ in parts)
     start, end = np.empty(count, np.uint32), np.empty(count, np.uint32)
-    low = min((int(one.min()) for part in parts for one in part if len(one)), default=0)
-    high = max((int(one.max()) for part in parts for one in part if len(one)), default=-1)
+    low, high = 0, -1
+    for place, one in enumerate(numbers for part in parts for numbers in part if len(numbers)):
+        own = np.asarray(one)
+        low, high = (min(low, int(own.min())), max(high, int(own.max()))) if place else (int(own.min()), int(own.max()))
     if high - low < _TABLE * count + 1024:
         seen = np.zeros(high - low + 1, np.uint8)
         for part in parts:
             for one in part:
-                mark(one, low, seen)
+                mark(np.asarray(one), low, seen)
         ids = np.flatnonzero(seen) + low
         table = np.cumsum(seen, dtype=np.uint32) - np.uint32(1)
 
-        def find(numbers: Array) -> Array:
-            return look_up(numbers, low, table)[0]
+        def find(numbers: Any) -> Array:
+            return look_up(np.asarray(numbers), low, table)[0]
 
     else:
         ids = np.unique(np.concatenate([np.unique(one) for part in parts for one in part]))
         index = KeyIndex(pa.array(ids), np.arange(len(ids), dtype=np.uint32), "edge list")
 
-        def find(numbers: Array) -> Array:
-            return index.find(pa.array(numbers), "edge list")
+        def find(numbers: Any) -> Array:
+            return index.find(pa.array(np.asarray(numbers)), "edge list")
 
     row = 0
     parts.reverse()

@@ -13,6 +13,7 @@ sorted
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ _LINE = 128  # bytes of a transaction
 _SPACE = 2.0  # a form may take this many times the bytes of the smallest
 _SPLICED = 4 << 20  # bytes of dense offsets that lists which change may have
 _SPLICED_SHARE = 4  # of the bytes of their entries these may have so many times
+_MOVED = 1 << 20  # entries that are laid out at a time
 _MAX_GROUP_ENTRIES = 2**32 - 1  # groups hold 32-bit offsets
 
 
@@ -108,11 +110,11 @@ def choose_changing(count: int, span: int, entries: int) -> tuple[Form, str]:
     return choose_of(count, span, entries)
 
 
-def index(lists: Lists, form: Form, reason: str = "") -> tuple[Adjacency, Array | None]:
+def index(lists: Lists, form: Form, reason: str = "", *, positions: bool = True) -> tuple[Adjacency, Array | None]:
     """Return the lists as an adjacency of the given form.
 
     The groups form lays the lists out group by group; then the second result is the new position (uint32) of each
-    entry of ``lists``, else None.
+    entry of ``lists`` if ``positions`` are wanted, else None.
     """
     lo, hi = (int(lists.keys[0]), int(lists.keys[-1]) + 1) if len(lists.keys) else (0, 0)
     plain = Adjacency(form, lo, hi, lists.neighbours, lists.ids, reason=reason)
@@ -122,7 +124,7 @@ def index(lists: Lists, form: Form, reason: str = "") -> tuple[Adjacency, Array 
         lengths = np.zeros(hi - lo + 1, np.uint64)
         lengths[lists.keys - np.uint32(lo) + np.uint32(1)] = np.diff(lists.offsets)
         return replace(plain, offsets=np.cumsum(lengths, dtype=np.uint64)), None
-    return _groups(lists, plain)
+    return _groups(lists, plain, positions)
 
 
 def transactions(adjacency: Adjacency) -> float:
@@ -141,20 +143,25 @@ def transactions(adjacency: Adjacency) -> float:
     return float((depth * used).sum() / used.sum())
 
 
-def _groups(lists: Lists, plain: Adjacency) -> tuple[Adjacency, Array]:
+def _groups(lists: Lists, plain: Adjacency, positions: bool) -> tuple[Adjacency, Array | None]:
     found = grouped(lists.keys, np.diff(lists.offsets))
     begins = np.empty(len(found.order), np.int64)  # where each row's list goes
     begins[found.order] = found.begins
     shift = begins - lists.offsets[:-1].astype(np.int64)
-    moved = np.repeat(shift, np.diff(lists.offsets).astype(np.int64)) + np.arange(len(lists.neighbours))
     neighbours = np.empty_like(lists.neighbours)
-    neighbours[moved] = lists.neighbours
-    ids = None
-    if lists.ids is not None:
-        ids = np.empty_like(lists.ids)
-        ids[moved] = lists.ids
-    built = replace(plain, neighbours=neighbours, edge_ids=ids, groups=found.groups, home_groups=found.homes)
-    return built, moved.astype(np.uint32)
+    ids = None if lists.ids is None else np.empty_like(lists.ids)
+    moved = np.empty(len(neighbours), np.uint32) if positions else None
+    cuts = np.searchsorted(lists.offsets, np.arange(0, len(neighbours), _MOVED)).tolist()
+    for first, last in pairwise([*dict.fromkeys(cuts), len(lists.keys)]):
+        here = slice(int(lists.offsets[first]), int(lists.offsets[last]))
+        lengths = np.diff(lists.offsets[first : last + 1]).astype(np.int64)
+        to = np.repeat(shift[first:last], lengths) + np.arange(here.start, here.stop)
+        neighbours[to] = lists.neighbours[here]
+        if ids is not None and lists.ids is not None:
+            ids[to] = lists.ids[here]
+        if moved is not None:
+            moved[here] = to
+    return replace(plain, neighbours=neighbours, edge_ids=ids, groups=found.groups, home_groups=found.homes), moved
 
 
 class Grouped(NamedTuple):

@@ -140,8 +140,8 @@ def sort_lists(
 
 
 def merge_lists(
-    out: tuple[Array, Array, Array], into: tuple[Array, Array, Array], ids: Array, keys: Array
-) -> tuple[Array, Array, Array]:
+    out: tuple[Array, Array, Array], into: tuple[Array, Array, Array], ids: Array | None, keys: Array
+) -> tuple[Array, Array, Array | None]:
     """Merge OUT and IN lists of an undirected type; a self-loop is taken once.
 
     Parameters
@@ -149,7 +149,7 @@ def merge_lists(
     out, into
         Keys (uint32, ascending), offsets (uint64) and neighbours (uint32) of both sides.
     ids
-        uint32: the OUT position of each IN entry.
+        uint32: the OUT position of each IN entry; None where the merged entries' aren't wanted.
     keys
         The union of both sides' keys.
 
@@ -157,19 +157,21 @@ def merge_lists(
     -------
     offsets : uint64[len(keys) + 1]
     neighbours : uint32
-    ids : uint32
+    ids : uint32 or None
         The OUT position of each entry.
     """
     size = len(out[2]) + len(into[2])
     offsets = np.empty(len(keys) + 1, np.uint64)
-    neighbours, merged = np.empty(size, np.uint32), np.empty(size, np.uint32)
-    places = address(offsets, np.uint64), address(neighbours, np.uint32), address(merged, np.uint32)
+    neighbours, merged = np.empty(size, np.uint32), None if ids is None else np.empty(size, np.uint32)
+    numbers = None if merged is None else address(merged, np.uint32)
+    places = address(offsets, np.uint64), address(neighbours, np.uint32), numbers
     to = MergedLists(address(keys, np.uint32), *places, len(keys))
     sides = [KeyedLists(*map(address, side, _LISTS), len(side[0])) for side in (out, into)]
     _call("qe_pcsr_merge", *map(ctypes.byref, sides), ids, ctypes.byref(to), threads())
     total = int(offsets[-1])
     for array in (neighbours, merged):
-        array.resize(total, refcheck=False)
+        if array is not None:
+            array.resize(total, refcheck=False)
     return offsets, neighbours, merged
 
 

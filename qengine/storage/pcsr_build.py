@@ -13,6 +13,8 @@ from qengine.storage.arrays import Array
 from qengine.storage.forms import Lists, choose, index
 from qengine.storage.kernels import merge_lists, owners, sort_lists
 
+_COMPARED = 1 << 20  # entries compared at a time
+_LOOKED_AT = 64  # entries, of which it is asked whether they are given both ways
 _SPARSE = 4  # with fewer entries than a 4th of the id range, ids are ranked before they are counted
 
 
@@ -54,31 +56,56 @@ def build_type(
     lists, order = _sorted(start, end, properties, workers)
     loops = bool((start == end).any())
     del start, end
-    out, moved = _indexed(lists, form)
-    if moved is not None and order is not None:
-        placed = np.empty_like(order)
-        placed[moved] = order
-        order = placed
-    turned = turned_lists(lists, undirected=undirected, workers=workers)
-    parallel = repeats_neighbour(turned.neighbours, turned.offsets)
-    if not (properties or parallel):
-        turned = turned._replace(ids=None)
-    elif moved is not None:
+    parallel = repeats_neighbour(lists.neighbours, lists.offsets)
+    parallel = parallel or (undirected and _some_both_ways(lists))
+    turned = turned_lists(lists, undirected=undirected, ids=properties or parallel, workers=workers)
+    if undirected and not parallel:
+        parallel = repeats_neighbour(turned.neighbours, turned.offsets)
+        if parallel and not properties:  # seen only now, when those of both directions are beside each other
+            turned = turned_lists(lists, undirected=True, workers=workers)
+    out, moved = _indexed(lists, form, positions=turned.ids is not None)
+    del lists
+    if moved is not None:
+        if order is not None:
+            placed = np.empty_like(order)
+            placed[moved] = order
+            order = placed
         turned = turned._replace(ids=moved[turned.ids])
-    other, _ = _indexed(turned, form)
+    other, _ = _indexed(turned, form, positions=False)
     return BuiltType(
         {Direction.OUT: out, Direction.BOTH if undirected else Direction.IN: other}, order, parallel, loops
     )
 
 
-def turned_lists(lists: Lists, *, undirected: bool = False, workers: int | None = None) -> Lists:
-    """Return the lists of the other direction (undirected: of both) with the position in ``lists`` of each entry."""
-    turned, ids = _sorted(lists.neighbours, owners(lists.keys, lists.offsets), True, workers)
+def turned_lists(lists: Lists, *, undirected: bool = False, ids: bool = True, workers: int | None = None) -> Lists:
+    """Return the lists of the other direction (undirected: of both).
+
+    ``ids``: with the position in ``lists`` of each entry, which takes twice the memory and more.
+    """
+    turned, places = _sorted(lists.neighbours, owners(lists.keys, lists.offsets), ids, workers)
     if not undirected:
-        return turned._replace(ids=ids)
-    keys = np.union1d(lists.keys, turned.keys)
-    assert ids is not None
-    return Lists(keys, *merge_lists(lists[:3], turned[:3], ids, keys))
+        return turned._replace(ids=places)
+    keys = np.sort(np.concatenate([lists.keys, turned.keys]), kind="stable")  # merges what ascends in two runs
+    first = np.ones(len(keys), np.bool_)
+    first[1:] = keys[1:] != keys[:-1]
+    keys = keys[first]
+    return Lists(keys, *merge_lists(lists[:3], turned[:3], places, keys))
+
+
+def _some_both_ways(lists: Lists) -> bool:
+    """Tell whether one of a few entries stands in the other vertex's list, too, as where edges are given twice."""
+    m = len(lists.neighbours)
+    places = np.linspace(0, m - 1, min(m, _LOOKED_AT)).astype(np.uint64)
+    own = lists.keys[np.searchsorted(lists.offsets, places, side="right") - 1]
+    for one, other in zip(own, lists.neighbours[places], strict=True):
+        row = int(np.searchsorted(lists.keys, other))
+        if one == other or row == len(lists.keys) or lists.keys[row] != other:
+            continue
+        theirs = lists.neighbours[int(lists.offsets[row]) : int(lists.offsets[row + 1])]
+        at = int(np.searchsorted(theirs, one))
+        if at < len(theirs) and theirs[at] == one:
+            return True
+    return False
 
 
 def _sorted(lists: Array, entries: Array, order: bool, workers: int | None) -> tuple[Lists, Array | None]:
@@ -95,14 +122,16 @@ def _sorted(lists: Array, entries: Array, order: bool, workers: int | None) -> t
     return Lists(keys, np.append(offsets[used], offsets[-1]), neighbours, None), rows
 
 
-def _indexed(lists: Lists, form: Form | None) -> tuple[Adjacency, Array | None]:
+def _indexed(lists: Lists, form: Form | None, *, positions: bool) -> tuple[Adjacency, Array | None]:
     chosen, reason = choose(lists.keys, len(lists.neighbours)) if form is None else (form, "as asked for")
-    return index(lists, chosen, reason)
+    return index(lists, chosen, reason, positions=positions)
 
 
 def repeats_neighbour(neighbours: Array, offsets: Array) -> bool:
     """Tell whether a list holds a neighbour twice; some may be empty."""
-    same = neighbours[1:] == neighbours[:-1]
-    borders = offsets[1:-1].astype(np.int64)
-    same[borders[(borders > 0) & (borders < len(neighbours))] - 1] = False
-    return bool(same.any())
+    for at in range(0, len(neighbours), _COMPARED):
+        piece = neighbours[at : at + _COMPARED + 1]
+        second = np.flatnonzero(piece[1:] == piece[:-1]).astype(np.uint64) + np.uint64(at + 1)
+        if not bool((offsets[np.searchsorted(offsets, second)] == second).all()):  # else each begins a list
+            return True
+    return False

@@ -83,7 +83,7 @@ def rmat(scale: int, edge_factor: int, seed: int) -> DeviceCsr:
 
 def rmat_edges(
     scale: int, edge_factor: int, seed: int, each: int = 1 << 27
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
     """Return the edges of ``rmat`` once, the lesser end first, in the host's memory; ``each``: draws at a time.
 
     It takes some 60 bytes of the device a draw, where ``rmat`` takes three times that.
@@ -110,9 +110,9 @@ def rmat_edges(
         for ends in _ends(keys[piece]):
             degree += cp.bincount(ends.astype(np.int64), minlength=n)
     rank, _ = _ranks(degree)
-    start, end = np.empty(len(keys), np.int64), np.empty(len(keys), np.int64)
+    start, end = np.empty(len(keys), np.int32), np.empty(len(keys), np.int32)
     for piece in pieces:
-        one, other = (rank[ends].astype(np.int64) for ends in _ends(keys[piece]))
+        one, other = (rank[ends].astype(np.int32) for ends in _ends(keys[piece]))
         start[piece], end[piece] = cp.minimum(one, other).get(), cp.maximum(one, other).get()
     del keys
     cp.get_default_memory_pool().free_all_blocks()

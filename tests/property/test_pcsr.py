@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qengine.plan.pattern import Direction
-from qengine.storage import forms
+from qengine.storage import forms, pcsr_build
 from qengine.storage.adjacency import GROUP_PAIRS, Form
 from qengine.storage.kernels import NO_VERTEX, sort_lists
-from qengine.storage.pcsr_build import build_type
+from qengine.storage.pcsr_build import build_type, turned_lists
 
 EDGES = st.integers(1, 40).flatmap(
     lambda n: st.lists(st.tuples(st.integers(0, n), st.integers(0, n)), max_size=80).map(
@@ -153,3 +153,23 @@ def test_the_expected_transactions_are_those_that_are_built():
     expected = forms.costs(len(vertices), forms.span_of(vertices))
     assert forms.transactions(out) == pytest.approx(expected[Form.GROUPS].transactions, abs=0.01)
     assert out.groups.nbytes == pytest.approx(expected[Form.GROUPS].bytes, rel=0.02)
+
+
+@pytest.mark.parametrize("looked_at", [1, 64])
+@given(edges=EDGES, some=st.integers(0, 80))
+def test_edges_given_both_ways_have_ids(looked_at, edges, some):
+    """Whether a few entries tell so, or only the merged lists."""
+    edges = edges + [(end, start) for start, end in edges[:some]]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pcsr_build, "_LOOKED_AT", looked_at)
+        check(edges, build_type(*arrays(edges), undirected=True), True, False)
+
+
+def test_edges_given_both_ways_are_turned_once(monkeypatch):
+    turned = []
+    monkeypatch.setattr(pcsr_build, "turned_lists", lambda *a, **k: turned.append(k["ids"]) or turned_lists(*a, **k))
+    start, end = np.triu_indices(40, 1)
+    both = np.append(start, end).astype(np.uint32), np.append(end, start).astype(np.uint32)
+    assert build_type(*both, undirected=True).parallel and turned == [True]
+    assert not build_type(start.astype(np.uint32), end.astype(np.uint32), undirected=True).parallel
+    assert turned == [True, False]

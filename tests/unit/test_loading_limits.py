@@ -117,3 +117,16 @@ def test_ends_are_freed_before_lists_of_the_other_direction_are_made(monkeypatch
     for undirected in (False, True):
         from_edge_list((np.arange(100), np.arange(100) % 7), undirected=undirected)
     assert turned == [0, 0] and len(ends) == 4
+
+
+@pytest.mark.parametrize("undirected", [False, True])
+def test_lists_take_little_beside_what_is_kept(undirected: bool) -> None:
+    """Kept are 8 bytes of a directed relationship and 12 of an undirected one, where no list has a neighbour twice."""
+    ends = [np.ascontiguousarray(each, np.int32) for each in np.triu_indices(1500, 1)]
+    tracemalloc.start()
+    try:
+        graph = from_edge_list(tuple(ends), undirected=undirected)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert graph.types[0].count == len(ends[0]) and peak < 17 * len(ends[0])

@@ -302,6 +302,23 @@ def test_arrays_of_edges_load():
         from_edge_list(([1], ["1"]))
 
 
+def test_integers_of_any_width_are_read_in_pieces(monkeypatch):
+    rng = np.random.default_rng(1)
+    start, end = rng.integers(0, 90, (2, 500))
+    whole = edges_of(from_edge_list((start, end)))
+    monkeypatch.setattr("qengine.storage.edgelist._ROWS", 64)
+    for first, second in ((np.int32, np.int32), (np.uint64, np.int8), (np.int64, np.uint16)):
+        assert edges_of(from_edge_list((start.astype(first), end.astype(second)))) == whole
+    halves = pa.chunked_array([start[:100].astype(np.int16), start[100:].astype(np.int16)])
+    assert edges_of(from_edge_list(pa.table({"a": halves, "b": pa.array(end, pa.uint32())}))) == whole
+    with pytest.raises(StorageError, match="edge list, second array: row 130 has no key"):
+        from_edge_list((list(range(200)), [None if row == 130 else row for row in range(200)]))
+    with pytest.raises(StorageError, match="the two arrays have 200 and 3 entries"):
+        from_edge_list((np.arange(200), np.arange(3, dtype=np.int8)))
+    with pytest.raises(StorageError, match="first array"):
+        from_edge_list((np.array([1, 2**64 - 1], np.uint64), np.arange(2)))
+
+
 def test_graph_files_load(tmp_path):
     path = tmp_path / "g.graph"
     path.write_text("t 4 3\nv 0 7 1\nv 1 2 2\nv 5 7 1\nv 3 2\ne 0 1\ne 1 5 0\ne 1 3 4\n")
