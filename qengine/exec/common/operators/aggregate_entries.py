@@ -334,7 +334,23 @@ class _Entries:
 
     def _once(self) -> frozenset[str]:
         """Return the variables whose elements come in one row at most, which counts once."""
-        return frozenset((self._first.name,) if self._second is None and not self._counts else ())
+        if self._counts:
+            return frozenset()
+        if self._second is None:
+            return frozenset((self._first.name,))
+        if len(self._ways) != 1 or not any(call.distinct for _, call in self._operator.folded.aggregates):
+            return frozenset()
+        (way,) = self._ways
+        index = self._runtime.store.type_index(way.type.name)
+        if way.type.undirected or index is None:
+            return frozenset()
+        found = {self._relationship}
+        ends = (self._second, self._first) if way.turned else (self._first, self._second)
+        for level, direction in zip(ends, (Direction.OUT, Direction.IN), strict=True):
+            lists, context = self._runtime.store.adjacency(index, direction), self._runtime.context
+            if greatest(_lengths(lists.list_index()[1], context), context) <= 1:
+                found.add(level.name)
+        return frozenset(found)
 
     def _add_beyond(self, folded: Folded, end: str, among: bool) -> None:
         """Give entries to a fold as often as an end doesn't say; ``among``: those alone that it counts, too."""
