@@ -704,8 +704,8 @@ class Bounded(Operator):
 class Completed(Operator):
     """Emits what ``input`` does, an ``Aggregate`` over an ``Optional``, without rows that have no match.
 
-    ``matched`` emits the groups of rows that have one, ``groups`` the ``keys`` of the groups of all rows; those that
-    the former lacks have the values ``empty``, by column.
+    ``matched`` emits the groups of rows that have one, ``groups`` those of all rows before the optional part, by the
+    same ``keys``, with what is aggregated of these; groups that the former lacks have the values ``empty``, by column.
     """
 
     input: Operator

@@ -66,10 +66,9 @@ def _columns(operator: logical.Operator, outer: Columns | None) -> Columns:
             return _applied(operator, _columns(below, outer))
         case physical.Completed(input=below, matched=matched, groups=groups):
             given = _columns(below, outer)
-            assert set(_columns(matched, outer)) == set(given), f"matches have other columns than {given}"
-            keys = set(_columns(groups, outer))
-            assert keys == set(operator.keys), f"groups of {operator.keys} have {keys}"
-            assert keys | {name for name, _ in operator.empty} == set(given), f"groups have other columns than {given}"
+            empty, keys = {name for name, _ in operator.empty}, set(operator.keys)
+            assert set(_columns(matched, outer)) == keys | empty, f"matches of {operator.keys} have other columns"
+            assert set(_columns(groups, outer)) == set(given) - empty >= keys, f"groups have other columns than {given}"
             return given
         case physical.Bounded(input=below, bounded=bounded):
             given = _columns(below, outer)
