@@ -79,6 +79,21 @@ def test_so_is_what_that_has_one_of(graph: Graph, chain: str, result: str) -> No
             agree(graph, query)
 
 
+def test_a_relationship_that_leads_to_its_own_start_is_no_two_steps() -> None:
+    nodes = [{"id": k, "labels": ("P",), "properties": {"i": k}} for k in range(6)]
+    ends = [("R", 0, 1), ("R", 1, 2), ("R", 2, 3), ("H", 1, 4), ("H", 4, 5), ("H", 2, 2), ("H", 3, 5)]
+    graph = Graph.from_records(nodes, [{"type": kind, "start": a, "end": b} for kind, a, b in ends])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(by_node, "cost_of_rows", lambda *_: 1e12)
+        patch.setattr(elimination, "_LEAST", 0.0)
+        for mode in ("", "DIFFERENT NODES ", "REPEATABLE ELEMENTS "):
+            query = f"MATCH {mode}(a)-[k:R]->(b)-[:H]->(c)-[:H]->(d) RETURN c.i AS i, id(k) AS k, count(*) AS n"
+            found = planned(graph, query, AggregateEntries)
+            assert found or mode.startswith("DIFFERENT"), query
+            assert all(bool(each.counts) != mode.startswith("REPEATABLE") for each in found), query
+            agree(graph, query)
+
+
 def test_an_end_with_several_carries_none() -> None:
     nodes = [{"id": k, "labels": ("P",), "properties": {"i": k}} for k in range(6)]
     ends = [("R", 0, 1), ("R", 1, 2), ("R", 2, 3), ("H", 2, 4), ("H", 2, 5), ("H", 3, 4)]

@@ -110,7 +110,9 @@ def weighed_entries(
             continue
         tried += 1
         apart = {*(each.keys[0][0] for each in asked.values), *(each.end for each in asked.others)}
-        alone_there = {end: graph for end, graph in parts.hanging if end not in apart and _is_borne(graph, end, borne)}
+        alone_there = {
+            end: graph for end, graph in parts.hanging if end not in apart and _is_borne(graph, end, borne, different)
+        }
         known = variables.union(*(graph.variables() for graph in alone_there.values()))
         by_one = _carried(borne, known)
         carried: tuple[Carried | CarriedByValue, ...] = (*by_one, *valued)
@@ -259,8 +261,13 @@ def _carried(borne: Mapping[str, Carried], variables: frozenset[str]) -> tuple[C
     return tuple(each for name, each in borne.items() if name in needed)
 
 
-def _is_borne(graph: QueryGraph, end: str, borne: Mapping[str, Carried]) -> bool:
-    """Tell whether what hangs at an end is nodes that it has one of each at most, of which nothing more is asked."""
+def _is_borne(graph: QueryGraph, end: str, borne: Mapping[str, Carried], different: Iterable[frozenset[str]]) -> bool:
+    """Tell whether what hangs at an end is nodes that it has one of each at most, of which nothing more is asked.
+
+    ``different``: the names of elements that must differ.
+    """
+    if any(names <= set(graph.variables()) for names in different):
+        return False
     elements: list[PatternNode | PatternRelationship] = [*graph.nodes, *graph.relationships]
     if graph.predicates or any(each.predicates for each in elements):
         return False
