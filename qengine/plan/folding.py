@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from qengine._frozen import replace
 from qengine.plan.expr import AggregateCall, Call, Expr, Literal, Parameter, Variable
 from qengine.plan.logical import Aggregate
-from qengine.plan.physical import EdgeLevel, Eliminate, Search, SearchPart, VertexLevel
+from qengine.plan.physical import Carried, CarriedByValue, EdgeLevel, Eliminate, Search, SearchPart, VertexLevel
 from qengine.plan.traverse import free_variables, is_repeatable
 from qengine.types import NODE, RELATIONSHIP, Type
 
@@ -47,6 +47,14 @@ def variable_of(expr: Expr) -> str:
     """Return the only variable of an expression."""
     (name,) = free_variables(expr)
     return name
+
+
+def ends_of(carried: Iterable[Carried | CarriedByValue]) -> dict[str, str]:
+    """Return the ends of entries that nodes are carried by, themselves or by others that stand before them."""
+    found: dict[str, str] = {}
+    for each in carried:
+        found[each.name] = found.get(each.bearer, each.bearer)
+    return found
 
 
 def ignores_repeats(calls: Sequence[AggregateCall]) -> bool:

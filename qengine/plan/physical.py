@@ -430,7 +430,8 @@ class AggregateByClasses(Operator):
 class Carried:
     """A node beyond an end of entries that the end has one of at most, by relationships of one type.
 
-    ``bearer``: the end's name; ``direction``: of the relationships, seen from there. ``labels``: the node's.
+    ``bearer``: the name of the end, or of such a node before it; ``direction``: of the relationships, seen from there.
+    ``labels``: the node's.
     """
 
     name: str
@@ -481,7 +482,8 @@ class AggregateEntries(Operator):
     of ``others`` says so. Each of ``values`` aggregates by one of them, and ``core`` reads its other columns as
     properties of that end (``plan.folding.beyond``); those of sums count as often as the other end says alone. The host
     folds those; a GPU runs ``input``. Keys and arguments may be of ``carried`` nodes, too. Where an end has several,
-    ``input`` runs. Entries without a node carried by value aren't folded; ``core`` is over the pattern without it.
+    ``input`` runs. Entries without a node carried by value, or by an end that nothing counts by, aren't folded;
+    ``core`` is over the pattern without it.
 
     Of a relationship by itself keys and arguments may be of several variables: ``made`` are expressions of the
     relationship that ``core`` has for these, with what is evaluated for each relationship first.
@@ -705,8 +707,8 @@ class Bounded(Operator):
 class Completed(Operator):
     """Emits what ``input`` does, an ``Aggregate`` over an ``Optional``, without rows that have no match.
 
-    ``matched`` emits the groups of rows that have one, ``groups`` the ``keys`` of the groups of all rows; those that
-    the former lacks have the values ``empty``, by column.
+    ``matched`` emits the groups of rows that have one, ``groups`` those of all rows before the optional part, by the
+    same ``keys``, with what is aggregated of these; groups that the former lacks have the values ``empty``, by column.
     """
 
     input: Operator

@@ -66,10 +66,9 @@ def _columns(operator: logical.Operator, outer: Columns | None) -> Columns:
             return _applied(operator, _columns(below, outer))
         case physical.Completed(input=below, matched=matched, groups=groups):
             given = _columns(below, outer)
-            assert set(_columns(matched, outer)) == set(given), f"matches have other columns than {given}"
-            keys = set(_columns(groups, outer))
-            assert keys == set(operator.keys), f"groups of {operator.keys} have {keys}"
-            assert keys | {name for name, _ in operator.empty} == set(given), f"groups have other columns than {given}"
+            empty, keys = {name for name, _ in operator.empty}, set(operator.keys)
+            assert set(_columns(matched, outer)) == keys | empty, f"matches of {operator.keys} have other columns"
+            assert set(_columns(groups, outer)) == set(given) - empty >= keys, f"groups have other columns than {given}"
             return given
         case physical.Bounded(input=below, bounded=bounded):
             given = _columns(below, outer)
@@ -221,7 +220,7 @@ def _entries(operator: physical.AggregateEntries, given: Columns) -> Columns:
     assert folded_variables(operator.folded) is not None, "an expression reads several variables, or none"
     levels = entry_levels(operator.search)
     assert levels is not None, "a row is no entry of a list"
-    wanted = bool(operator.counts or operator.made or operator.by_value)
+    wanted = bool(operator.counts or operator.made or operator.carried)
     assert (operator.core is not None) == wanted, "what a core is for"
     names = {level.name for level in levels[:2] if level is not None}
     if operator.made:
@@ -232,8 +231,10 @@ def _entries(operator: physical.AggregateEntries, given: Columns) -> Columns:
     for each in operator.values:
         assert isinstance(each, physical.AggregateEntries) and columns_of(each)[0] in names, "values by something else"
         _entries(each, ())
+    bearers = set(names)
     for node in operator.carried:
-        assert node.bearer in names and node.name not in names, f"{node.name} is carried by {node.bearer}, no end"
+        assert node.bearer in bearers and node.name not in bearers, f"{node.name} is carried by {node.bearer}, no end"
+        bearers.add(node.name)
         if isinstance(node, physical.CarriedByValue):
             assert free_variables(node.value) == {node.bearer}, f"{node.name} is carried by a value of others"
             _exprs(node.predicates, (node.name,))

@@ -68,6 +68,8 @@ GROUPS = [
     "a.k AS x, count(b) AS n, max(b.k) AS m",
     "a AS x, a.k = 1 AS y, min(b.k) AS m, count(DISTINCT r) AS d",
     "labels(a) AS x, max(b) AS m, count(b.k > a.k) AS n ORDER BY n DESC, x LIMIT 2",
+    "a.k AS x, count(DISTINCT a) AS n, max(a.k) AS m, count(b) AS l, min(b.k) AS o",
+    "a AS x, count(DISTINCT a.k) AS n, count(b) AS l ORDER BY n, l DESC, x LIMIT 3",
     "count(b) AS n, min(b.k) AS m, count(DISTINCT b.k) AS d",
 ]
 
@@ -88,7 +90,14 @@ def test_groups_without_a_match_are_added(pattern: str, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    "columns", ["a.k, count(*)", "a.k, count(b), sum(a.k)", "a.k, b.k, count(b)", "a.k, collect(b)"]
+    "columns",
+    [
+        "a.k, count(*)",
+        "a.k, count(b), sum(a.k)",
+        "a.k, count(DISTINCT a.f - b.k), count(a)",
+        "a.k, b.k, count(b)",
+        "a.k, collect(b)",
+    ],
 )
 def test_what_rows_without_a_match_add_to_is_grouped_by_rows(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(completed, "_LEAST_ROWS", 0.0)

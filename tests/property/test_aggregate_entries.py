@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from qengine import Graph, OutOfMemory
 from qengine.exec.common.operators import aggregate_entries
+from qengine.exec.common.operators.folded import Bindings
 from qengine.exec.host.folds import Fold
 from qengine.optimizer import elimination
 from qengine.optimizer.lower import by_node, over_entries, weighed_entries
@@ -417,6 +418,42 @@ def test_different_values_of_what_a_key_tells_apart() -> None:
             patch.setattr(over_entries, name, 0.0)
         for keys in ("a.k, b.g", "a, b.g", "a.g, b.k", "a.g, b.g", "k, a.g"):
             agrees(graph, f"MATCH (a:P)-[k:R]->(b:P) RETURN {keys}, {asked}")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "once"),
+    [
+        ("(a:P)-[k:R]->(b)", {"a", "k"}),
+        ("(b)<-[k:R]-(a)", {"a", "k"}),
+        ("(a)-[k:R]-(b)", set()),
+        ("(a)-[k:R|S]->(b)", set()),
+        ("(a)-[k:S]->(b:P)", {"b", "k"}),
+        ("(a)-[k:U]-(b)", set()),
+        ("(a)-[k:T]->(b)", {"k"}),
+        ("(a)-[k:R]->(b)-[:S]->(c)", set()),
+    ],
+)
+def test_what_comes_in_one_entry_is_counted_without_a_look_at_others(pattern: str, once: set[str]) -> None:
+    nodes = [{"id": k, "labels": "P" if k % 7 else "Q", "properties": {"g": k % 3}} for k in range(40)]
+    edges = [{"type": "R", "start": k, "end": k // 3} for k in range(1, 40)]
+    edges += [{"type": "S", "start": k // 4, "end": k} for k in range(40)]
+    edges += [{"type": "T", "start": k, "end": k // 2} for k in range(40)] + [{"type": "T", "start": 9, "end": 9}]
+    edges += [{"type": "U", "start": k, "end": (k + 1) % 40} for k in range(0, 40, 2)]
+    graph = Graph.from_records(nodes, edges, undirected=["U"])
+    seen: list[set[str]] = []
+
+    def bindings(elements: Any, carried: Any, known: Any) -> Any:
+        seen.append(set(known))
+        return Bindings(elements, carried, known)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("SETUP", "_AN_ENTRY", "_AN_ELEMENT"):
+            patch.setattr(over_entries, name, 0.0)
+        patch.setattr(by_node, "cost_of_rows", lambda *_: 1e12)
+        patch.setattr(aggregate_entries, "Bindings", bindings)
+        for key in ("a.g", "b.g"):
+            agrees(graph, f"MATCH {pattern} RETURN {key}, count(DISTINCT a), count(DISTINCT b), count(DISTINCT k)")
+    assert all(known == once for known in seen) and (seen or not once)
 
 
 @pytest.mark.parametrize("spread", [0, 3, 30])

@@ -90,6 +90,25 @@ def test_many_of_one_value_are_bounded_by_the_second_key(order: str, bound: str)
     agree(graph, query, ordered=True)
 
 
+@pytest.mark.parametrize("spread", ["even", "exponential", "log-normal", "one far away"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_enough_rows_are_within_a_bound_where_extremes_are_rare(spread: str, whole: bool) -> None:
+    n, dice = 60_000, np.random.default_rng(7)
+    values = {
+        "even": dice.random(n) * 1e6,
+        "exponential": dice.exponential(1e5, n),
+        "log-normal": dice.lognormal(10, 1, n),
+        "one far away": np.append(dice.random(n - 1) * 1e5, 1e7),
+    }[spread]
+    x = values.astype(np.int64) if whole else values
+    graph = Graph.from_arrow({"N": pa.table({"id": np.arange(n), "x": x, "y": -x})}, [], key="id")
+    for order in ("a.x DESC", "a.y"):
+        profile = _profiled(graph, f"MATCH (a:N) RETURN a.id ORDER BY {order}, a.id LIMIT 20")
+        assert "Bounded, where 20 rows are within" in profile
+        assert "too few" not in profile
+    agree(graph, "MATCH (a:N) RETURN a.id ORDER BY a.x DESC, a.id LIMIT 20", ordered=True)
+
+
 def _profiled(graph: Graph, query: str) -> str:
     result = graph.query(f"PROFILE {query}")
     result.fetchall()

@@ -40,6 +40,8 @@ _LARGEST_SHARE_OF_GROUPS = 0.05
 """The same where rows are grouped, but not by element: groups may take no rows without a bound."""
 _TIES = 4.0
 """Times as many elements as are asked for from which on those that tie with a bound are bounded themselves."""
+_RARE = 3.0
+"""Times as wide as the next part of a histogram is one whose first values tell nothing of where others are."""
 _ASSUMED = 100
 """Rows that are taken to be wanted where a parameter says how many."""
 _ORDERED = (Kind.INTEGER, Kind.FLOAT, Kind.STRING)
@@ -220,13 +222,20 @@ class _Values:
         def reached(value: Any) -> float:
             return self._share((*own, self.up_to(value))) / of_all
 
-        known = sorted({value for value, _ in summary.common} | set(summary.bounds), reverse=not self.ascending)
+        common = {value for value, _ in summary.common}
+        known = sorted(common | set(summary.bounds), reverse=not self.ascending)
         place = bisect_left(known, share, key=reached)
+        if not place and known[1:] and known[0] not in common:  # how many have the first is a guess
+            place = 1
         if place == len(known):
             return None
         value, most = known[place], reached(known[place])
-        if place and isinstance(value, int | float):  # within a part of the histogram values are spread evenly
-            before, least = known[place - 1], reached(known[place - 1])
+        if place and most > share and isinstance(value, int | float):
+            before = known[place - 1]
+            least = min(share, reached(before))
+            if place == 1 and known[2:] and abs(value - before) > _RARE * abs(known[2] - value):
+                return value, most
+            # within a part of the histogram values are spread evenly, but where the first ones are rare
             between = before + (value - before) * (share - least) / (most - least)
             between = between if isinstance(value, float) else ceil(between) if self.ascending else floor(between)
             if (found := reached(between)) >= share:

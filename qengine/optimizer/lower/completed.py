@@ -2,12 +2,13 @@
 
 ``MATCH (a) OPTIONAL MATCH (a)-->(x) RETURN a.p, count(x), max(x.q)``: rows without a match add nothing to what reads
 ``x`` alone, they only have groups. So the groups with a match are those of one plain pattern, for which there are more
-ways than to make its rows, and the other groups are the different keys of the rows before the optional part.
+ways than to make its rows, and the other groups are the different keys of the rows before the optional part. What takes
+no notice of repetitions, and reads these rows, is an aggregate of them alone: ``count(DISTINCT a)``, ``max(a.q)``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Set
 
 from qengine._frozen import replace
 from qengine.catalog.view import CatalogView
@@ -15,6 +16,7 @@ from qengine.optimizer.rows import estimated_rows
 from qengine.optimizer.rules import rewritten
 from qengine.plan.expr import AggregateCall, Call, Comparison, Expr, Property, Variable
 from qengine.plan.fallible import condition_can_fail
+from qengine.plan.folding import ignores_repeats
 from qengine.plan.logical import Aggregate, Match, Operator, Unit
 from qengine.plan.pattern import NO_HINTS
 from qengine.plan.physical import Completed
@@ -29,7 +31,10 @@ _STRICT = frozenset({"+", "-", "*", "/", "%", "^", "neg"})
 
 
 def matched_alone(operator: Aggregate) -> Aggregate | None:
-    """Return an aggregate of the rows with a match alone; None where those without one add more than groups."""
+    """Return an aggregate of the rows with a match alone; None where those without one add more than groups.
+
+    It lacks what is aggregated of the rows before alone.
+    """
     match = operator.input
     if operator.weight is not None or not (isinstance(match, Match) and match.optional):
         return None
@@ -43,9 +48,10 @@ def matched_alone(operator: Aggregate) -> Aggregate | None:
         return None
     if not all(is_repeatable(expr) and new.isdisjoint(free_variables(expr)) for _, expr in operator.keys):
         return None
-    if not all(_adds_nothing(call, new) for _, call in operator.aggregates):
+    calls = [named for named in operator.aggregates if not operator.keys or not _is_of_rows(named[1], new)]
+    if not calls or not all(_adds_nothing(call, new) for _, call in calls):
         return None
-    plain = rewritten(replace(operator, input=replace(match, optional=False)))
+    plain = rewritten(replace(operator, input=replace(match, optional=False), aggregates=tuple(calls)))
     return plain if isinstance(plain, Aggregate) else None
 
 
@@ -64,9 +70,19 @@ def completed(
     if max(rows.values()) < _LEAST_ROWS:
         return lowered
     assert isinstance(operator.input, Match)
-    groups = Aggregate(operator.input.input, operator.keys, ())
-    empty = tuple((name, _EMPTY[call.name]) for name, call in operator.aggregates)
+    apart = {name for name, _ in alone.aggregates}
+    groups = Aggregate(
+        operator.input.input, operator.keys, tuple(named for named in operator.aggregates if named[0] not in apart)
+    )
+    empty = tuple((name, _EMPTY[call.name]) for name, call in operator.aggregates if name in apart)
     return Completed(lowered, lower(alone), lower(groups), tuple(name for name, _ in operator.keys), empty)
+
+
+def _is_of_rows(call: AggregateCall, new: Set[str]) -> bool:
+    """Tell whether an aggregate is of the rows before the optional part alone, and the same however often they come."""
+    return ignores_repeats([call]) and all(
+        is_repeatable(arg) and new.isdisjoint(free_variables(arg)) for arg in call.args
+    )
 
 
 def _adds_nothing(call: AggregateCall, new: Collection[str]) -> bool:

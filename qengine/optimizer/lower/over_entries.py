@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.labels import vertex_count
-from qengine.plan.folding import ENTRY, entry_levels, folded_variables, ignores_repeats, of_entries
+from qengine.plan.folding import ENTRY, ends_of, entry_levels, folded_variables, ignores_repeats, of_entries
 from qengine.plan.logical import Aggregate, Unit
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import AggregateEntries, Carried, CarriedByValue, EdgeLevel, Eliminate, Search, VertexLevel
@@ -42,7 +42,7 @@ def over_entries(
     levels, variables = entry_levels(search), folded_variables(core)
     if levels is None or variables is None:
         return None
-    bearers = {each.name: each.bearer for each in carried}
+    bearers = ends_of(carried)
     variables = frozenset(bearers.get(name, name) for name in variables)
     variables |= {each.bearer for each in carried if isinstance(each, CarriedByValue)}
     first, second, edge = levels
@@ -62,7 +62,7 @@ def over_entries(
         if made and not _is_one_way(second, catalog):
             return None
     read = [each for each in levels if each is not None and each.name in variables]
-    elements = sum(catalog.vertex_count if isinstance(each, VertexLevel) else entries for each in read)
+    elements = sum(vertex_count(catalog, each.labels) if isinstance(each, VertexLevel) else entries for each in read)
     rows = entries if search.rows is None else min(entries, search.rows)
     compared = entries * sum(len(each.conditions) for each in levels if each is not None)
     cost = SETUP + _AN_ENTRY * (entries + rows * (len(lowered.keys) + len(calls))) + _AN_ELEMENT * elements

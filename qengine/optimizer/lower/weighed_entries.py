@@ -20,20 +20,22 @@ from itertools import chain
 from qengine._frozen import frozen, replace
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.difference import Differences, differences
-from qengine.optimizer.labels import matching_types
+from qengine.optimizer.labels import matching_types, vertex_count
 from qengine.optimizer.lower.over_entries import over_entries
 from qengine.optimizer.pattern_edges import pattern_edge
 from qengine.plan.expr import AggregateCall, Expr, Variable
 from qengine.plan.fallible import condition_can_fail
-from qengine.plan.folding import COUNTED, EXTREMES, LEAST, SUMMED, beyond, folded_variables
+from qengine.plan.folding import COUNTED, EXTREMES, LEAST, SUMMED, beyond, ends_of, folded_variables
 from qengine.plan.logical import Aggregate, Match
-from qengine.plan.pattern import NO_HINTS, Direction, MatchMode, PatternRelationship, QueryGraph
+from qengine.plan.pattern import NO_HINTS, Direction, MatchMode, PatternNode, PatternRelationship, QueryGraph
 from qengine.plan.physical import AggregateEntries, Another, Carried, CarriedByValue, Eliminate, VertexLevel
 from qengine.plan.traverse import free_variables, substitute
 from qengine.types import INTEGER, NODE
 
 _SETUP = 5e5
 """Nanoseconds of preparing what a fold is weighed by, however little that reads."""
+_A_VALUE = 4.0
+"""Nanoseconds of finding a node that a vertex carries, and of noting whether there is one."""
 _A_WEIGHT = 2.0
 """Nanoseconds of reading what an end of an entry is counted by, and of noting it."""
 
@@ -94,9 +96,8 @@ def weighed_entries(
             break
         if not {each.bearer for each in valued} <= {edge.start, edge.end}:
             continue
-        beyond = _carried(edge, variables, match.graph, catalog)
-        carried: tuple[Carried | CarriedByValue, ...] = (*beyond, *valued)
-        bearers = {each.name: each.bearer for each in carried}
+        borne = _borne(edge, variables, match.graph, catalog)
+        bearers = ends_of((*borne.values(), *valued))
         read = frozenset(bearers.get(name, name) for name in variables)
         alone = read <= {edge.name, edge.start, edge.end}
         may = _is_read(edge, read, match.graph) if alone else _may_be_read(aggregate, edge, bearers, sums)
@@ -108,24 +109,33 @@ def weighed_entries(
         if parts is None or asked is None:
             continue
         tried += 1
+        apart = {*(each.keys[0][0] for each in asked.values), *(each.end for each in asked.others)}
+        alone_there = {
+            end: graph for end, graph in parts.hanging if end not in apart and _is_borne(graph, end, borne, different)
+        }
+        known = variables.union(*(graph.variables() for graph in alone_there.values()))
+        by_one = _carried(borne, known)
+        carried: tuple[Carried | CarriedByValue, ...] = (*by_one, *valued)
         found = over_entries(lower(asked.core, [call for _, call in asked.core.aggregates]), catalog, carried)
         if found is None:
             continue
         entries, cost = found
-        cost += _SETUP
+        labels = {node.name: node.labels for node in match.graph.nodes}
+        cost += _SETUP + sum(_A_VALUE * vertex_count(catalog, labels[each.bearer]) for each in by_one)
         values = [_by_end(each, lower, counted, budget - cost, catalog) for each in asked.values]
         if None in values:
             continue
         cost += sum(each[1] + _A_WEIGHT * catalog.vertex_count for each in values if each is not None)
         programs: list[Eliminate] = []
-        for end, graph in parts.hanging:
+        counting = [(end, graph) for end, graph in parts.hanging if end not in alone_there]
+        for end, graph in counting:
             program = counted(replace(match, graph=graph), end, budget - cost)
             schedule = None if program is None else program.schedule("cpu")
             if program is None or schedule is None or program.searches:
                 break
             programs.append(program)
             cost += schedule.cost + _A_WEIGHT * catalog.vertex_count
-        if len(programs) == len(parts.hanging) and cost < budget:
+        if len(programs) == len(counting) and cost < budget:
             by_end = tuple(each[0] for each in values if each is not None)
             return AggregateEntries(lowered, entries.input, tuple(programs), by_end, carried, asked.others), cost
     return None
@@ -219,34 +229,61 @@ def _may_be_read(aggregate: Aggregate, edge: PatternRelationship, bearers: Mappi
     return all(free_variables(expr) <= elements for expr in exprs)
 
 
-def _carried(
+def _borne(
     edge: PatternRelationship, variables: frozenset[str], graph: QueryGraph, catalog: CatalogView
-) -> tuple[Carried, ...]:
-    """Return the nodes that are read beyond a relationship's ends, which have one of each at most."""
-    beyond = variables - {edge.name, edge.start, edge.end}
-    if not beyond:
-        return ()
-    found = []
+) -> dict[str, Carried]:
+    """Return the nodes beyond a relationship's ends which these have one of each at most, those between before others.
+
+    None where no node beyond the ends is read.
+    """
+    found: dict[str, Carried] = {}
+    reached = [edge.start, edge.end]
+    if variables <= {edge.name, *reached}:
+        return found
     labels = {node.name: node.labels for node in graph.nodes}
-    for each in graph.relationships:
-        types = tuple(info.name for info in matching_types(catalog, each.types))
-        if each is edge or len(types) != 1 or each.direction is not Direction.OUT:
-            continue
-        statistics = catalog.edge_statistics(None, types[0], None)
-        info = catalog.relationship_type(types[0])
-        for bearer, name, most, direction in (
-            (each.start, each.end, statistics.max_out, Direction.OUT),
-            (each.end, each.start, statistics.max_in, Direction.IN),
-        ):
-            if (
-                bearer in (edge.start, edge.end)
-                and name in beyond
-                and most == 1
-                and info is not None
-                and not info.undirected
-            ):
-                found.append(Carried(name, labels[name], bearer, types[0], direction))
-    return tuple({each.name: each for each in found}.values())
+    for bearer in reached:
+        for each in graph.relationships:
+            if each is edge or bearer not in (each.start, each.end):
+                continue
+            name, direction = (each.end, Direction.OUT) if each.start == bearer else (each.start, Direction.IN)
+            if name not in reached and (type := _single(each, direction, catalog)) is not None:
+                reached.append(name)
+                found[name] = Carried(name, labels[name], bearer, type, direction)
+    return found
+
+
+def _carried(borne: Mapping[str, Carried], variables: frozenset[str]) -> tuple[Carried, ...]:
+    """Return those nodes that are read, and those between them and their ends."""
+    needed = list(variables & borne.keys())
+    for name in needed:
+        if (bearer := borne[name].bearer) in borne and bearer not in needed:
+            needed.append(bearer)
+    return tuple(each for name, each in borne.items() if name in needed)
+
+
+def _is_borne(graph: QueryGraph, end: str, borne: Mapping[str, Carried], different: Iterable[frozenset[str]]) -> bool:
+    """Tell whether what hangs at an end is nodes that it has one of each at most, of which nothing more is asked.
+
+    ``different``: the names of elements that must differ.
+    """
+    if any(names <= set(graph.variables()) for names in different):
+        return False
+    elements: list[PatternNode | PatternRelationship] = [*graph.nodes, *graph.relationships]
+    if graph.predicates or any(each.predicates for each in elements):
+        return False
+    return len(graph.relationships) < len(graph.nodes) and all(
+        node.name in borne or node.name == end for node in graph.nodes
+    )
+
+
+def _single(edge: PatternRelationship, direction: Direction, catalog: CatalogView) -> str | None:
+    """Return the only type of a relationship of which nodes have one at most that way, None where there is none."""
+    types = matching_types(catalog, edge.types)
+    if len(types) != 1 or edge.direction is not Direction.OUT or types[0].undirected:
+        return None
+    statistics = catalog.edge_statistics(None, types[0].name, None)
+    most = statistics.max_out if direction is Direction.OUT else statistics.max_in
+    return types[0].name if most == 1 else None
 
 
 def _is_read(edge: PatternRelationship, variables: frozenset[str], graph: QueryGraph) -> bool:

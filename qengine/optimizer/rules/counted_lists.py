@@ -1,57 +1,102 @@
 """Counts values instead of collecting them, where of the list only the size is asked for.
 
 Why: ``size(collect(x))`` holds every value in memory; ``count(x)`` holds a number, and can be told without rows.
-When: a ``Project`` right above an ``Aggregate`` uses what ``collect`` gives in ``size(…)`` alone, or once in
-``size([v IN … WHERE condition on v])``. Both leave out null, and DISTINCT means the same.
+When: a ``Project`` or an ``Aggregate`` above an ``Aggregate``, and what filters, orders and cuts its rows between, use
+what ``collect`` gives in ``size(…)`` alone, or once in ``size([v IN … WHERE condition on v])``. Both leave out null,
+and DISTINCT means the same.
 Wrong for: ``size(collect(x)), collect(x)[0]``, where the list is needed; a condition that fails, or that reads more
 than its variable: there it may be asked of other values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 from qengine._frozen import replace
 from qengine.optimizer.rules.tree import changes
-from qengine.plan.expr import AggregateCall, Call, Case, Expr, ListComprehension, Literal, Variable
+from qengine.plan.expr import AggregateCall, Call, Case, Expr, ListComprehension, Literal, Subquery, Variable
 from qengine.plan.fallible import can_fail, condition_can_fail
-from qengine.plan.logical import Aggregate, Operator, Project
+from qengine.plan.logical import Aggregate, Filter, Limit, Operator, Project, Skip, Sort
 from qengine.plan.traverse import free_variables, is_repeatable, preorder, rewrite, substitute
 from qengine.types import INTEGER, NULL
 
 
-@changes(Project, reading=(AggregateCall,))
+@changes(Project, Aggregate, reading=(AggregateCall,))
 def counted_lists(operator: Operator) -> Operator:
     """Apply the rule to one operator."""
-    if not isinstance(operator, Project) or not isinstance(operator.input, Aggregate):
+    if not isinstance(operator, Project | Aggregate):
         return operator
-    aggregate = operator.input
-    items, calls = operator.items, list(aggregate.aggregates)
+    readers: list[Operator] = [operator]
+    below = operator.input
+    while isinstance(below, Filter | Sort | Skip | Limit):
+        readers.append(below)
+        below = below.input
+    if not isinstance(below, Aggregate):
+        return operator
+    exprs, calls, numbers = [expr for each in readers for expr in _read(each)], list(below.aggregates), []
     for place, (name, call) in enumerate(calls):
         if call.name != "collect" or len(call.args) != 1:
             continue
-        sizes = [part for _, expr in items for part in preorder(expr) if _is_size(part, name)]
-        uses = sum(_uses(expr, name) for _, expr in items)
+        sizes = [part for expr in exprs for part in preorder(expr) if _is_size(part, name)]
+        uses = sum(_uses(expr, name) for expr in exprs)
         counted = _counted(call, name, sizes) if sizes and len(sizes) == uses else None
         if counted is not None:
             calls[place] = name, counted
-            items = tuple((each, rewrite(expr, partial(_as_number, name=name))) for each, expr in items)
-    if items is operator.items:
+            numbers.append(name)
+    if not numbers:
         return operator
-    return replace(operator, items=items, input=replace(aggregate, aggregates=tuple(calls)))
+    root: Operator = replace(below, aggregates=tuple(calls))
+    for each in reversed(readers):
+        root = _reading(each, root, partial(_as_number, names=numbers))
+    return root
+
+
+def _read(operator: Operator) -> list[Expr]:
+    """Return the expressions that an operator evaluates."""
+    match operator:
+        case Project(items=items):
+            return [expr for _, expr in items]
+        case Aggregate(keys=keys, aggregates=calls):
+            return [expr for _, expr in (*keys, *calls)]
+        case Filter(predicate=predicate):
+            return [predicate]
+        case Sort(keys=keys):
+            return [key.expr for key in keys]
+    return []
+
+
+def _reading(operator: Operator, below: Operator, change: Callable[[Expr], Expr]) -> Operator:
+    """Return an operator over another input, with its expressions changed."""
+
+    def changed(named: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
+        return tuple((name, rewrite(expr, change)) for name, expr in named)
+
+    match operator:
+        case Project(items=items):
+            return replace(operator, input=below, items=changed(items))
+        case Aggregate(keys=keys, aggregates=calls):
+            return replace(operator, input=below, keys=changed(keys), aggregates=changed(calls))
+        case Filter(predicate=predicate):
+            return replace(operator, input=below, predicate=rewrite(predicate, change))
+        case Sort(keys=keys):
+            return replace(operator, input=below, keys=tuple(replace(k, expr=rewrite(k.expr, change)) for k in keys))
+    return replace(operator, input=below)
 
 
 def _uses(expr: Expr, name: str) -> int:
-    return sum(isinstance(part, Variable) and part.name == name for part in preorder(expr))
+    """Return how often an expression reads a variable, a subquery once for all that it does."""
+    parts = preorder(expr)
+    return sum(isinstance(each, Variable | Subquery) and name in free_variables(each) for each in parts)
 
 
 def _as_value(expr: Expr, variable: str, value: Expr) -> Expr | None:
     return value if isinstance(expr, Variable) and expr.name == variable else None
 
 
-def _as_number(expr: Expr, name: str) -> Expr:
-    return Variable(name, type=INTEGER) if _is_size(expr, name) else expr
+def _as_number(expr: Expr, names: Sequence[str]) -> Expr:
+    return next((Variable(name, type=INTEGER) for name in names if _is_size(expr, name)), expr)
 
 
 def _is_size(expr: Expr, name: str) -> bool:

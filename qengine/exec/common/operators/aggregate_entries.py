@@ -22,7 +22,7 @@ from qengine.exec.common.columns import (
     concatenate,
     null_column,
 )
-from qengine.exec.common.dealing import assign, computed, deal, greatest, part_size
+from qengine.exec.common.dealing import computed, deal, greatest, part_size
 from qengine.exec.common.element_columns import FLOATS, INTEGERS, Borne, Elements, Numbers, elements_of
 from qengine.exec.common.expressions.compiler import compile_expression
 from qengine.exec.common.fold_plan import Condition, EntryLists
@@ -182,6 +182,14 @@ class _Weighing:
     lessened: dict[str, Any]
 
 
+def _behind(before: Borne, borne: Borne) -> Borne:
+    """Return what vertices carry behind what they carry themselves."""
+    at = before.ids - borne.begin
+    inside = (at >= 0) & (at < len(borne.ids))
+    ids = np.where(inside, borne.ids[np.where(inside, at, 0)], -1) if len(borne.ids) else np.full(len(at), -1)
+    return Borne(before.bearer, before.begin, ids)
+
+
 class _Entries:
     """The vertices or relationships that a search would find, one after the other."""
 
@@ -326,7 +334,23 @@ class _Entries:
 
     def _once(self) -> frozenset[str]:
         """Return the variables whose elements come in one row at most, which counts once."""
-        return frozenset((self._first.name,) if self._second is None and not self._counts else ())
+        if self._counts:
+            return frozenset()
+        if self._second is None:
+            return frozenset((self._first.name,))
+        if len(self._ways) != 1 or not any(call.distinct for _, call in self._operator.folded.aggregates):
+            return frozenset()
+        (way,) = self._ways
+        index = self._runtime.store.type_index(way.type.name)
+        if way.type.undirected or index is None:
+            return frozenset()
+        found = {self._relationship}
+        ends = (self._second, self._first) if way.turned else (self._first, self._second)
+        for level, direction in zip(ends, (Direction.OUT, Direction.IN), strict=True):
+            lists, context = self._runtime.store.adjacency(index, direction), self._runtime.context
+            if greatest(_lengths(lists.list_index()[1], context), context) <= 1:
+                found.add(level.name)
+        return frozenset(found)
 
     def _add_beyond(self, folded: Folded, end: str, among: bool) -> None:
         """Give entries to a fold as often as an end doesn't say; ``among``: those alone that it counts, too."""
@@ -343,50 +367,63 @@ class _Entries:
         self._add(folded, _Weighing(weights, present, lessened))
 
     def _carried(self, holding: Holding) -> dict[str, Borne] | None:
-        """Return what vertices carry, by the names of that; None where one has several."""
+        """Return what ends carry, by the names of that; None where a vertex has several.
+
+        Entries whose end lacks what it carries by value, or what nothing counts, are left out.
+        """
         found: dict[str, Borne] = {}
         for each in self._operator.carried:
-            if isinstance(each, physical.CarriedByValue):
-                ids = self._by_value(each)
-            else:
-                ids = self._by_relationship(each)
+            ids = self._by_relationship(each) if isinstance(each, physical.Carried) else self._by_value(each)
             if ids is None:
                 return None
-            holding.add(ids.nbytes)
-            found[each.name] = Borne(each.bearer, self._elements[each.bearer].begin, ids)
+            borne = Borne(each.bearer, self._elements[each.bearer].begin, ids)
+            if (before := found.get(each.bearer)) is not None:
+                borne = _behind(before, borne)
+            if isinstance(each, physical.CarriedByValue) or borne.bearer not in self._counts:
+                self._leave_out(borne)
+            holding.add(borne.ids.nbytes)
+            found[each.name] = borne
         return found
 
     def _by_relationship(self, node: physical.Carried) -> IntArray | None:
-        """Return the ids of what vertices carry, as of ``Borne``."""
-        store = self._runtime.store
+        """Return the ids of what vertices carry, as of ``Borne``; -1 where that lacks the labels."""
+        store, context = self._runtime.store, self._runtime.context
         index = store.type_index(node.type)
         assert index is not None
         lists = store.adjacency(index, node.direction)
         vertices, begins = lists.list_index()
-        n, context = len(begins) - 1, self._runtime.context
-        lengths = _lengths(begins, context)
+        elements = self._elements[node.bearer]
+        if isinstance(vertices, int):
+            first, last = (min(max(each - vertices, 0), len(begins) - 1) for each in (elements.begin, elements.end))
+            owners, begins = np.arange(vertices + first, vertices + last), begins[first : last + 1]
+            lengths, begins = _lengths(begins, context), begins[:-1]
+        else:
+            at = np.flatnonzero((vertices >= elements.begin) & (vertices < elements.end))
+            owners, lengths, begins = vertices[at], _lengths(begins, context)[at], begins[at]
         if greatest(lengths, context) > 1:
             return None
-        ids = np.empty(store.vertex_count, np.int64)
-        assign(ids, -1, context)
-        if isinstance(vertices, int) and len(lists.neighbours) == n:
-            assign(ids[vertices : vertices + n], lists.neighbours, context)
-        else:
-            owners = np.arange(vertices, vertices + n) if isinstance(vertices, int) else vertices
-            ids[owners[lengths == 1]] = lists.neighbours
-        elements = self._elements[node.bearer]
-        return ids[elements.begin : elements.end]
+        one = lengths == 1
+        ends = lists.neighbours[begins[one]].astype(np.int64)
+        inside = np.zeros(len(ends), np.bool_)
+        for begin, end in self._elements[node.name].ranges:
+            inside |= (ends >= begin) & (ends < end)
+        ends[~inside] = -1
+        ids = np.full(elements.end - elements.begin, -1, np.int64)
+        ids[owners[one] - elements.begin] = ends
+        return ids
 
     def _by_value(self, node: physical.CarriedByValue) -> IntArray | None:
-        """Return the same of a node that is carried by value, and leave out the vertices without one."""
-        bearer, present = node.bearer, self._weighing.present
-        elements = self._elements[bearer]
-        ids = carried_by_value(node, elements, self._elements[node.name], self._runtime, self._masks)
-        if ids is not None:
-            some = np.zeros(self._runtime.store.vertex_count, np.bool_)
-            np.greater_equal(ids, 0, out=some[elements.begin : elements.end])
-            present[bearer] = present[bearer] & some if bearer in present else some
-        return ids
+        """Return the same of a node that is carried by value."""
+        return carried_by_value(
+            node, self._elements[node.bearer], self._elements[node.name], self._runtime, self._masks
+        )
+
+    def _leave_out(self, borne: Borne) -> None:
+        """Leave out the entries whose end doesn't carry a node."""
+        present, name = self._weighing.present, borne.bearer
+        some = np.zeros(self._runtime.store.vertex_count, np.bool_)
+        np.greater_equal(borne.ids, 0, out=some[borne.begin : borne.begin + len(borne.ids)])
+        present[name] = present[name] & some if name in present else some
 
     def _weigh(self, holding: Holding) -> bool:
         """Count by the ends what hangs there; False if a count is too large.

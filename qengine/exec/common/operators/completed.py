@@ -14,32 +14,32 @@ from qengine.plan import physical
 
 
 def completed_stage(operator: physical.Completed, build: Build, first: int) -> Stage:
-    """Emit the groups that have a match, then the others. Holds the groups.
+    """Emit all groups, with what those have that have a match. Holds the groups.
 
     Where memory is limited, the rows themselves are grouped, which may spill.
     """
     runtime = build.runtime
-    names = (*operator.keys, *(name for name, _ in operator.empty))
     matched, groups = build(operator.matched, first), build(operator.groups, first)
 
     def run(outer: Batch) -> Iterator[Batch]:
         if runtime.memory.limit is not None:
             yield from build(operator.input, first)(outer)
             return
-        found = [batch.select(names) for batch in matched(outer)]
-        yield from found
-        every = list(groups(outer))
-        count = sum(batch.length for batch in found)
-        if sum(batch.length for batch in every) > count:
-            yield _added(operator, concatenate_batches(every), found, count)
+        found, every = list(matched(outer)), list(groups(outer))
+        if every:
+            yield _completed(operator, concatenate_batches(every), found)
 
     return run
 
 
-def _added(operator: physical.Completed, every: Batch, found: list[Batch], count: int) -> Batch:
-    """Return the groups of ``every`` that aren't among the ``count`` that were found."""
+def _completed(operator: physical.Completed, every: Batch, found: list[Batch]) -> Batch:
+    """Return the groups of ``every`` with the columns of those that were found, or without a value of these."""
+    count = sum(batch.length for batch in found)
     keys = [concatenate([*(batch.columns[name] for batch in found), every.columns[name]]) for name in operator.keys]
-    firsts = group_rows(keys, count + every.length).first
-    missing = every.take(np.sort(firsts[firsts >= count]) - count).select(operator.keys)
-    empty: dict[str, Column] = {name: ConstantColumn(value, missing.length) for name, value in operator.empty}
-    return missing.with_columns(empty)
+    groups = group_rows(keys, count + every.length)
+    places = np.minimum(groups.first[groups.codes[count:]], count)
+    columns: dict[str, Column] = {}
+    for name, value in operator.empty:
+        parts = [*(batch.columns[name] for batch in found), ConstantColumn(value, 1)]
+        columns[name] = concatenate(parts).take(places)
+    return every.with_columns(columns)
