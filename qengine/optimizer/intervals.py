@@ -15,7 +15,7 @@ from qengine._frozen import frozen
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.memory import memory
 from qengine.optimizer.peeking import counting_rare, counts_rare
-from qengine.optimizer.rows import Estimate, constant_count, rows_counted
+from qengine.optimizer.rows import Estimate, constant_count, is_source, rows_counted
 from qengine.plan import logical
 from qengine.plan.logical import Operator
 from qengine.plan.pattern import LabelIs
@@ -45,7 +45,8 @@ _JOIN = 2.5  # a relationship beyond a search's first
 _CLOSING = 4.0  # a relationship whose both ends were there
 _CONDITION = 0.1  # on a property
 _CORRELATED = 0.4  # where what has such a property may have more relationships than others
-_GUESS = 1.0  # a filter, groups, a list of unknown length
+_GUESS = 1.0  # a filter, groups, a list that a row gives
+_SOURCE = 16.0  # a file or a list of any length
 _WALK = 4.0  # a hop is no better known than a join, and there are several
 
 
@@ -162,9 +163,11 @@ class _Intervals:
                 return below + _WALK
             case logical.Aggregate(keys=()):
                 return outer
-            case logical.Filter() | logical.Aggregate() | logical.Distinct() | logical.Unwind() | logical.LoadCsv():
-                return below + _GUESS
-            case logical.ProcedureCall():
+            case logical.LoadCsv():
+                return below + _SOURCE
+            case logical.Unwind(expr=listed):
+                return below + (_SOURCE if is_source(listed) else _GUESS)
+            case logical.Filter() | logical.Aggregate() | logical.Distinct() | logical.ProcedureCall():
                 return below + _GUESS
         return below
 

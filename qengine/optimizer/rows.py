@@ -15,7 +15,8 @@ from qengine.optimizer.filters import ends_alike, filter_share, join_share
 from qengine.optimizer.given_nodes import Found, found_from
 from qengine.optimizer.group_counts import different_rows, share_of_counts, share_of_sizes
 from qengine.optimizer.labels import vertex_count
-from qengine.optimizer.peeking import counts_rare, expected_length, known_values
+from qengine.optimizer.open_ranges import ITEMS, expected_length
+from qengine.optimizer.peeking import counts_rare, known_values
 from qengine.optimizer.value_shares import known_value
 from qengine.optimizer.walk_rows import lengths, walks_from_one
 from qengine.plan import logical
@@ -41,11 +42,12 @@ from qengine.plan.physical import (
     ThetaJoin,
     Walk,
 )
-from qengine.plan.traverse import TURNED, conjuncts
+from qengine.plan.traverse import TURNED, conjuncts, free_variables
 
 _GROUPS = 0.75  # exponent: groups, or different rows, of so many rows
 _ONE = 1.5  # rows: so few are taken for one
-_ITEMS = 10.0  # of a list of unknown length
+_SOURCE = 1e4  # rows of a file, or of a list that no row gives, of which nobody knows how long it is
+_CALLED = 100.0  # rows of a procedure
 
 
 def estimated_rows(
@@ -70,23 +72,21 @@ def list_length(root: Operator, name: str, catalog: CatalogView) -> float:
     return estimate.items(root, name)
 
 
-def may_be_many(root: Operator) -> bool:
-    """Tell whether rows come of a list, a file or a procedure of which nobody knows how long it is."""
-    while hasattr(root, "input"):
-        match root:
-            case logical.Unwind(expr=ListOf()):
-                pass
-            case logical.Unwind(expr=Parameter(name=name)):
-                if expected_length(name) is None:
-                    return True
-            case logical.Unwind() | logical.LoadCsv():
-                return True
-            case logical.ProcedureCall(procedure=procedure) if not procedure.signature.is_void:
-                return True
-            case logical.Aggregate(keys=()) | logical.Limit():
-                return False
-        root = root.input
-    return False
+def known_length(listed: Expr) -> int | str | None:
+    """Return how long a list is, or the parameter that it is; None where only a run tells."""
+    match listed:
+        case ListOf(items=items):
+            return len(items)
+        case Parameter(name=name):
+            return name
+        case Call(name="range", args=(Literal(value=int(low)), Literal(value=int(high)))):
+            return max(0, high - low + 1)
+    return None
+
+
+def is_source(listed: Expr) -> bool:
+    """Tell whether only a run tells how long a list is, and no row gives it: there may be any number of items."""
+    return known_length(listed) is None and not free_variables(listed)
 
 
 def rows_counted(root: Operator, catalog: CatalogView) -> tuple[float, dict[int, float]]:
@@ -198,16 +198,14 @@ class Estimate:
                 return min(rows, times * _number(count, rows))
             case logical.Skip(count=count):
                 return max(0.0, rows - times * _number(count, 0.0))
-            case logical.Unwind(expr=ListOf(items=items)):
-                return rows * len(items)
             case logical.Unwind(expr=Variable(name=name)):
                 return rows * self.items(operator.input, name)
-            case logical.Unwind(expr=Parameter(name=name)):
-                return rows * (expected_length(name) or _ITEMS)
-            case logical.Unwind() | logical.LoadCsv():
-                return rows * _ITEMS
+            case logical.Unwind(expr=listed):
+                return rows * _length(listed)
+            case logical.LoadCsv():
+                return rows * _SOURCE
             case logical.ProcedureCall(procedure=procedure):
-                return rows if procedure.signature.is_void else rows * _ITEMS
+                return rows if procedure.signature.is_void else rows * _CALLED
         return rows
 
     def _from_given(self, operator: Operator, outer: Operator | None) -> Found | None:
@@ -320,10 +318,8 @@ class Estimate:
             match operator:
                 case logical.Project(items=items):
                     found = dict(items).get(name)
-                    if isinstance(found, ListOf):
-                        return float(len(found.items))
                     if not isinstance(found, Variable):
-                        return _ITEMS
+                        return ITEMS if found is None else _length(found)
                     name = found.name
                 case logical.Aggregate(keys=keys, aggregates=aggregates):
                     call = dict(aggregates).get(name)
@@ -331,13 +327,13 @@ class Estimate:
                         return self.found[id(operator.input)] / max(self.found[id(operator)], 1.0)
                     key = dict(keys).get(name)
                     if not isinstance(key, Variable):
-                        return _ITEMS
+                        return ITEMS
                     name = key.name
                 case logical.Argument() if outer is not None:
                     operator, outer = outer, None
                     continue
                 case logical.Unit() | logical.Argument() | logical.Union():
-                    return _ITEMS
+                    return ITEMS
             operator = operator.input  # type: ignore[attr-defined]
 
     def _repetitions(self, repeat: Repeat) -> float:
@@ -352,6 +348,15 @@ class Estimate:
         if repeat.end_bound:
             reached /= max(ends, 1.0)
         return min(reached, ends) if repeat.distinct_ends else reached
+
+
+def _length(listed: Expr) -> float:
+    known = known_length(listed)
+    if isinstance(known, str):
+        return expected_length(known)
+    if known is not None:
+        return float(known)
+    return _SOURCE if is_source(listed) else ITEMS
 
 
 def constant_count(count: Expr) -> float | None:
