@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 from qengine._frozen import frozen, record
 from qengine.catalog.values import ValueSummary
 from qengine.catalog.view import CatalogView
-from qengine.optimizer.peeking import known_lengths, peeking
+from qengine.optimizer.peeking import known_lengths, known_values, peeking
 from qengine.optimizer.value_shares import UNKNOWN, ValueRange, known_value
 from qengine.plan.expr import Call, Comparison, Expr, Literal, Parameter, Property, Variable
 from qengine.plan.pattern import LabelExpr
@@ -152,13 +152,16 @@ def noting() -> Iterator[Noted]:
         _NOTED.reset(token)
 
 
-def note_ranges(predicates: Sequence[Expr], catalog: CatalogView, entity: str, owners: LabelExpr | None) -> None:
-    """Note those among conditions on one element, where somebody asks for it and there are many of these."""
+def note_open(predicates: Sequence[Expr], catalog: CatalogView, entity: str, owners: LabelExpr | None) -> None:
+    """Note ranges and lists among conditions on one element, where somebody asks for it; ranges of many of these."""
     noted = _NOTED.get()
     if noted is None:
         return
     ranges: dict[str, list[tuple[str, Expr]]] = {}
     for predicate in (part for each in predicates for part in conjuncts(each)):
+        match predicate:
+            case Call(name="IN", args=(_, Parameter(name=name))) if name not in known_values():
+                expected_length(name)  # it may be remembered of another statement
         for key, op, bound in bounds_of(predicate) or ():
             ranges.setdefault(key, []).append((op, bound))
     for key, found in ranges.items():

@@ -332,3 +332,15 @@ def test_texts_that_share_a_plan_have_plans_of_their_own_for_long_lists() -> Non
     planned = [g.prepare(text % number)._planned for number in (5, 6)]
     assert planned[0].physical is planned[1].physical
     assert planned[0].by_values is not planned[1].by_values
+
+
+def test_lists_of_conditions_are_planned_for_by_their_lengths() -> None:
+    g = Graph.from_records([{"id": i, "labels": "P", "properties": {"id": i, "s": i % 7}} for i in range(3000)], [])
+    for text in (
+        "MATCH (n:P) WHERE n.id IN $xs RETURN sum(n.s)",
+        "MATCH (n:P) WHERE n.id IN $xs AND n.s < 5 RETURN sum(n.s)",
+    ):
+        for xs in ([1, 2, 2, None], list(range(100)), list(range(2900)), [5]):
+            assert ("index" in str(g.query("EXPLAIN " + text, {"xs": xs}).fetchall())) == (len(xs) <= 100)
+            expected = sum(i % 7 for i in set(xs) - {None} if "<" not in text or i % 7 < 5)
+            assert g.query(text, {"xs": xs}).value() == expected
