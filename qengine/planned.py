@@ -57,7 +57,7 @@ class Planned:
     None where the plan was made for this text. ``parts``: of a statement that changes the graph, the plans of what it
     reads first; None for one that only reads. ``compared``: parameters whose values may be of types that no property
     compared with them has; ``told``: of which this was logged. ``reads``: what of a graph it reads, None where that may
-    be anything. ``by_values``: plans for what ranges of parameters leave, None where it has none.
+    be anything. ``by_values``: plans for what ranges of parameters leave and for lists' lengths, None for neither.
     """
 
     text: str

@@ -32,6 +32,7 @@ from qengine._lru import LruCache
 from qengine.binder.lifting import lifted_literals
 from qengine.catalog.view import CatalogView
 from qengine.errors import QuerySyntaxError, SemanticError, Span
+from qengine.optimizer.open_ranges import ByValues
 from qengine.optimizer.peeking import Assumption, peeking
 from qengine.optimizer.selectivity import holds
 from qengine.plan.fallible import is_read
@@ -256,7 +257,9 @@ class SharedPlans:
         if (cut := scanned.cut) is None:
             return
         family = self._families.get((cut.family, gpu), Family)
-        if planned.notices or planned.by_values is not None or statement.explain is not None:
+        if planned.notices or statement.explain is not None:
+            return
+        if planned.by_values is not None and planned.by_values.noted.ranges:
             return
         if family.tries >= _TRIES:
             return
@@ -287,7 +290,7 @@ class SharedPlans:
             return None
         free = {place for slot in slots.values() for place, _ in slot.items}
         fixed = tuple(None if place in free else token.value for place, token in enumerate(cut.literals))
-        plan = replace(plan, parameters=planned.parameters, by_values=None)  # whose bounds are known
+        plan = replace(plan, parameters=planned.parameters, by_values=planned.by_values)  # bounds of its own are known
         made = SharedPlan(plan, tuple(slots.values()), fixed, tuple(peeks.assumptions), cut.spans)
         family.plans.append(made)
         return made
@@ -302,7 +305,8 @@ def _planned(plan: SharedPlan, cut: CutText, values: Mapping[str, Any]) -> Plann
     """Return a plan for the text that has these values."""
     places = Places(plan.spans, cut.spans)
     needed = {name: span and places.of(span) for name, span in plan.planned.parameters.items()}
-    return replace(plan.planned, text=cut.text, parameters=needed, values=values, places=places)
+    found = replace(plan.planned, text=cut.text, parameters=needed, values=values, places=places)
+    return found if found.by_values is None else replace(found, by_values=ByValues(found.by_values.noted))
 
 
 def _slots(statement: ast.Statement, cut: CutText) -> dict[Span, _Slot]:

@@ -135,7 +135,7 @@ class Statements:
     def for_values(
         self, planned: Planned, params: Mapping[str, Any] | None, context: ExecutionContext, *, gpu: bool = False
     ) -> tuple[Planned, float]:
-        """Return a statement as it is planned for what ranges leave by values of its parameters; else as ``plan``."""
+        """Return a statement as it is planned for what its parameters' values leave of ranges, and lists' lengths."""
         if planned.by_values is None or not isinstance(params, Mapping):
             return planned, 0.0
         from qengine.exec.scalar.parameters import ordered_values
@@ -146,7 +146,7 @@ class Statements:
             with _planning(planned.text, context, gpu):
                 return self._planned(one_statement(planned.text), planned.text, False, {}, context)
 
-        found = planned.by_values.of(ordered_values(params, planned.by_values.names), planned, make)
+        found = planned.by_values.of(params, ordered_values(params, planned.by_values.names), planned, make)
         return found, time.perf_counter() - begin
 
     def kept_plan(self, text: str) -> Planned | None:
@@ -207,7 +207,7 @@ class Statements:
         from qengine import optimizer
         from qengine.binder import bind
         from qengine.exec.choice import largest_search
-        from qengine.optimizer.open_ranges import ByValues, noting_ranges
+        from qengine.optimizer.open_ranges import ByValues, noting
         from qengine.syntax.checks import updates
 
         if updates(statement.body):  # is carried out by views; here it is only shown
@@ -221,7 +221,7 @@ class Statements:
 
             logical, notices = apply_cardinality_hints(logical, cardinalities, self.store, notices, context)
         untaught = self.learned is not None and not self.learned.round  # what was learned is of one version alone
-        with noting_ranges() as ranges:
+        with noting() as noted:
             catalog = self.store.estimated_by if untaught else self.store
             physical = None if reference else optimizer.plan(logical, catalog)
         if physical is not None and statement.hints:
@@ -232,7 +232,7 @@ class Statements:
         largest = None if physical is None else largest_search(physical)
         planned = Planned(
             text, logical, physical, notices, names, largest, compared=bound.compared, reads=reads_of(bound.plan),
-            by_values=ByValues(ranges) if ranges and not cardinalities else None,
+            by_values=ByValues(noted) if noted and not cardinalities else None,
         )  # fmt: skip
         self._kept.note(planned)
         return planned

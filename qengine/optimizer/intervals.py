@@ -15,37 +15,18 @@ from qengine._frozen import frozen
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.memory import memory
 from qengine.optimizer.peeking import counting_rare, counts_rare
-from qengine.optimizer.rows import Estimate, constant_count, rows_counted
-from qengine.plan import logical
+from qengine.optimizer.rows import Estimate, constant_count, is_source, rows_counted
+from qengine.plan import logical, physical
 from qengine.plan.logical import Operator
 from qengine.plan.pattern import LabelIs
-from qengine.plan.physical import (
-    Attach,
-    Bounded,
-    Completed,
-    EdgeLevel,
-    FewOrMany,
-    HashJoin,
-    LookUp,
-    Members,
-    Optional,
-    Reach,
-    RelationshipScan,
-    Repeat,
-    Search,
-    SelectPaths,
-    Shortest,
-    ThetaJoin,
-    VertexLevel,
-    Walk,
-)
 
 _NINE_TENTHS = 1.645  # standard deviations
 _JOIN = 2.5  # a relationship beyond a search's first
 _CLOSING = 4.0  # a relationship whose both ends were there
 _CONDITION = 0.1  # on a property
 _CORRELATED = 0.4  # where what has such a property may have more relationships than others
-_GUESS = 1.0  # a filter, groups, a list of unknown length
+_GUESS = 1.0  # a filter, groups, a list that a row gives
+_SOURCE = 16.0  # a file or a list of any length
 _WALK = 4.0  # a hop is no better known than a join, and there are several
 
 
@@ -77,7 +58,7 @@ def expected_rows(root: Operator, catalog: CatalogView) -> Interval:
     return Interval(intervals.found[id(root)].low, rows)
 
 
-def embeddings_of(search: Search) -> Interval | None:
+def embeddings_of(search: physical.Search) -> Interval | None:
     """Return the interval of the embeddings that a search counts for each input row; None where it emits them."""
     if search.rows is None or not (search.count or search.exists):
         return None
@@ -128,43 +109,45 @@ class _Intervals:
                 return outer
             case logical.Union():
                 return max((self(each, outer) for each in operator.inputs), default=0.0)
-            case Optional() | Attach():
+            case physical.Optional() | physical.Attach():
                 rows = self(operator.input, outer)
                 inner = self(operator.inner, rows)
-                return inner if isinstance(operator, Optional) else rows
-            case FewOrMany():
+                return inner if isinstance(operator, physical.Optional) else rows
+            case physical.FewOrMany():
                 rows = self(operator.input, outer)
                 return max(self(operator.few, rows), self(operator.many, rows))
-            case Completed():
+            case physical.Completed():
                 self(operator.matched, outer)
                 self(operator.groups, outer)
                 return self(operator.input, outer)
-            case Bounded():
+            case physical.Bounded():
                 self(operator.bounded, outer)
                 return self(operator.input, outer)
         below = self(operator.input, outer)  # type: ignore[attr-defined]
         match operator:
-            case ThetaJoin():
+            case physical.ThetaJoin():
                 return below + self(operator.build) + _JOIN
-            case HashJoin():
+            case physical.HashJoin():
                 return below + self(operator.build, _GUESS if operator.seeds else 0.0) + _JOIN
-            case LookUp():
+            case physical.LookUp():
                 return below if operator.unique else below + _CONDITION
-            case Members():
+            case physical.Members():
                 return below + _GUESS
-            case RelationshipScan():
+            case physical.RelationshipScan():
                 return below if operator.access.unique else below + _CONDITION
-            case Search():
+            case physical.Search():
                 return below + (_of_levels(operator) if self.counted else _of_search(operator))
-            case Repeat():
+            case physical.Repeat():
                 return below + self(operator.repeated) + _WALK
-            case Walk() | Shortest() | Reach() | SelectPaths():
+            case physical.Walk() | physical.Shortest() | physical.Reach() | physical.SelectPaths():
                 return below + _WALK
             case logical.Aggregate(keys=()):
                 return outer
-            case logical.Filter() | logical.Aggregate() | logical.Distinct() | logical.Unwind() | logical.LoadCsv():
-                return below + _GUESS
-            case logical.ProcedureCall():
+            case logical.LoadCsv():
+                return below + _SOURCE
+            case logical.Unwind(expr=listed):
+                return below + (_SOURCE if is_source(listed) else _GUESS)
+            case logical.Filter() | logical.Aggregate() | logical.Distinct() | logical.ProcedureCall():
                 return below + _GUESS
         return below
 
@@ -174,7 +157,7 @@ def _around(rows: float, variance: float, deviations: float = _NINE_TENTHS) -> I
     return Interval(rows / factor, max(rows, 1.0 if variance and rows else 0.0) * factor)
 
 
-def _of_search(search: Search) -> float:
+def _of_search(search: physical.Search) -> float:
     """Return the variance that a search adds to that of its input."""
     if not search.emit and (search.count is not None or search.exists) and not search.seeds:
         return 0.0  # one row
@@ -182,19 +165,19 @@ def _of_search(search: Search) -> float:
     return _of_levels(search) + (_GUESS if fewer and len(search.levels) > len(search.emit) else 0.0)
 
 
-def _of_levels(search: Search) -> float:
+def _of_levels(search: physical.Search) -> float:
     variance, joins = 0.0, -1 if search.seeds == 0 else 0
-    joined = any(isinstance(level, VertexLevel) and level.sources for level in search.levels)
+    joined = any(isinstance(level, physical.VertexLevel) and level.sources for level in search.levels)
     parallel: set[frozenset[int]] = set()
     for place, level in enumerate(search.levels):
         variance += (_CONDITION + _CORRELATED * joined) * len(level.predicates)
         variance += _CONDITION * bool(level.different)
-        if isinstance(level, EdgeLevel):
+        if isinstance(level, physical.EdgeLevel):
             ends = frozenset((level.start, level.end))
             variance += _CLOSING * (ends in parallel or len(ends) == 1)
             parallel.add(ends)
             continue
-        assert isinstance(level, VertexLevel)
+        assert isinstance(level, physical.VertexLevel)
         variance += _CONDITION * bool(level.pairs)
         if joined and not isinstance(level.labels, LabelIs | None):
             variance += _CORRELATED  # relationships are counted by single labels

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import field
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from qengine._frozen import frozen, record
@@ -18,6 +19,8 @@ from qengine.plan.pattern import LabelExpr
 from qengine.plan.traverse import with_values
 
 _Tree = TypeVar("_Tree")
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 _SAME = 2.0
 """The factor by which two estimates of one share may differ and still be taken for the same."""
@@ -39,21 +42,21 @@ class Assumption:
 
 @record
 class Peeks:
-    """Values by parameters' names, and the assumptions made of them, each once."""
+    """Values and lengths of lists by parameters' names, and the assumptions made of the values, each once."""
 
     values: Mapping[str, Any]
+    lengths: Mapping[str, int]
     assumptions: dict[Assumption, None] = field(default_factory=dict)
 
 
 _PEEKS: ContextVar[Peeks | None] = ContextVar("values that estimates look at", default=None)
-_LENGTHS: ContextVar[Mapping[str, int] | None] = ContextVar("lengths of lists that are parameters", default=None)
 _COUNTS: ContextVar[bool] = ContextVar("whether few elements are looked at one by one", default=False)
 
 
 @contextmanager
-def peeking(values: Mapping[str, Any]) -> Iterator[Peeks]:
-    """Let estimates look at the values of these parameters meanwhile."""
-    peeks = Peeks(values)
+def peeking(values: Mapping[str, Any], lengths: Mapping[str, int] = NOTHING) -> Iterator[Peeks]:
+    """Let estimates look at the values of these parameters meanwhile; of lists at their ``lengths`` alone."""
+    peeks = Peeks(values, lengths)
     token = _PEEKS.set(peeks)
     try:
         yield peeks
@@ -64,7 +67,7 @@ def peeking(values: Mapping[str, Any]) -> Iterator[Peeks]:
 def known_values() -> Mapping[str, Any]:
     """Return the values of parameters that planning may look at."""
     peeks = _PEEKS.get()
-    return {} if peeks is None else peeks.values
+    return NOTHING if peeks is None else peeks.values
 
 
 def note(assumption: Assumption) -> None:
@@ -74,19 +77,10 @@ def note(assumption: Assumption) -> None:
         peeks.assumptions[assumption] = None
 
 
-@contextmanager
-def expecting_lengths(lengths: Mapping[str, int]) -> Iterator[None]:
-    """Let estimates take lists that are these parameters to be so long meanwhile."""
-    token = _LENGTHS.set(lengths)
-    try:
-        yield
-    finally:
-        _LENGTHS.reset(token)
-
-
-def expected_length(name: str) -> int | None:
-    """Return how long the list that is a parameter is expected to be, None where nobody knows."""
-    return (_LENGTHS.get() or {}).get(name)
+def known_lengths() -> Mapping[str, int]:
+    """Return the lengths of lists that are parameters, as far as planning may look at them."""
+    peeks = _PEEKS.get()
+    return NOTHING if peeks is None else peeks.lengths
 
 
 @contextmanager
@@ -104,7 +98,7 @@ def counting_rare() -> Iterator[None]:
 
 def counts_rare() -> bool:
     """Tell whether estimates look at the elements that few satisfy: not where a plan is meant for other values, too."""
-    return _COUNTS.get() and _PEEKS.get() is None
+    return _COUNTS.get() and not known_values()
 
 
 def as_known(tree: _Tree) -> _Tree:
@@ -112,12 +106,11 @@ def as_known(tree: _Tree) -> _Tree:
 
     By this estimates are remembered: those of a text hold for the same text whose literals were lifted.
     """
-    peeks = _PEEKS.get()
-    found: _Tree = tree if peeks is None else with_values(tree, peeks.values)
+    values = known_values()
+    found: _Tree = with_values(tree, values) if values else tree
     return found
 
 
 def is_peeked(name: str) -> bool:
     """Tell whether estimates may look at the value of a parameter."""
-    peeks = _PEEKS.get()
-    return peeks is not None and name in peeks.values
+    return name in known_values()

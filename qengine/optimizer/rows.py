@@ -15,37 +15,19 @@ from qengine.optimizer.filters import ends_alike, filter_share, join_share
 from qengine.optimizer.given_nodes import Found, found_from
 from qengine.optimizer.group_counts import different_rows, share_of_counts, share_of_sizes
 from qengine.optimizer.labels import vertex_count
-from qengine.optimizer.peeking import counts_rare, expected_length, known_values
+from qengine.optimizer.open_ranges import ITEMS, expected_length
+from qengine.optimizer.peeking import counts_rare, known_values
 from qengine.optimizer.value_shares import known_value
 from qengine.optimizer.walk_rows import lengths, walks_from_one
-from qengine.plan import logical
+from qengine.plan import logical, physical
 from qengine.plan.expr import AggregateCall, Call, Comparison, Expr, ListOf, Literal, Parameter, Variable
 from qengine.plan.logical import Operator
-from qengine.plan.physical import (
-    AggregateEntries,
-    Attach,
-    Bounded,
-    Completed,
-    Eliminate,
-    FewOrMany,
-    HashJoin,
-    LookUp,
-    Members,
-    Optional,
-    Reach,
-    RelationshipScan,
-    Repeat,
-    Search,
-    SelectPaths,
-    Shortest,
-    ThetaJoin,
-    Walk,
-)
-from qengine.plan.traverse import TURNED, conjuncts
+from qengine.plan.traverse import TURNED, conjuncts, free_variables
 
 _GROUPS = 0.75  # exponent: groups, or different rows, of so many rows
 _ONE = 1.5  # rows: so few are taken for one
-_ITEMS = 10.0  # of a list of unknown length
+_SOURCE = 1e4  # rows of a file, or of a list that no row gives, of which nobody knows how long it is
+_CALLED = 100.0  # rows of a procedure
 
 
 def estimated_rows(
@@ -70,23 +52,21 @@ def list_length(root: Operator, name: str, catalog: CatalogView) -> float:
     return estimate.items(root, name)
 
 
-def may_be_many(root: Operator) -> bool:
-    """Tell whether rows come of a list, a file or a procedure of which nobody knows how long it is."""
-    while hasattr(root, "input"):
-        match root:
-            case logical.Unwind(expr=ListOf()):
-                pass
-            case logical.Unwind(expr=Parameter(name=name)):
-                if expected_length(name) is None:
-                    return True
-            case logical.Unwind() | logical.LoadCsv():
-                return True
-            case logical.ProcedureCall(procedure=procedure) if not procedure.signature.is_void:
-                return True
-            case logical.Aggregate(keys=()) | logical.Limit():
-                return False
-        root = root.input
-    return False
+def known_length(listed: Expr) -> int | str | None:
+    """Return how long a list is, or the parameter that it is; None where only a run tells."""
+    match listed:
+        case ListOf(items=items):
+            return len(items)
+        case Parameter(name=name):
+            return name
+        case Call(name="range", args=(Literal(value=int(low)), Literal(value=int(high)))):
+            return max(0, high - low + 1)
+    return None
+
+
+def is_source(listed: Expr) -> bool:
+    """Tell whether only a run tells how long a list is, and no row gives it: there may be any number of items."""
+    return known_length(listed) is None and not free_variables(listed)
 
 
 def rows_counted(root: Operator, catalog: CatalogView) -> tuple[float, dict[int, float]]:
@@ -130,62 +110,66 @@ class Estimate:
             case logical.Union():
                 total = sum(self(each, times) for each in operator.inputs)
                 return float(total if operator.all else total**_GROUPS)
-            case Optional() | Attach():
+            case physical.Optional() | physical.Attach():
                 outer = self(operator.input, times)
                 around, self.outer = self.outer, operator.input
                 inner = self(operator.inner, outer)
                 self.outer = around
-                if isinstance(operator, Attach):
+                if isinstance(operator, physical.Attach):
                     return outer
                 known = self._from_given(operator.inner, operator.input)
-                if known is None or not isinstance(operator.inner, Search):
+                if known is None or not isinstance(operator.inner, physical.Search):
                     return max(outer, inner)
                 asked = self.found[id(operator.inner.input)]  # rows that conditions on them alone leave
                 return inner + max(outer - asked * known.some, 0.0)
-            case FewOrMany():
+            case physical.FewOrMany():
                 given = self(operator.input, times)
                 around, self.outer = self.outer, operator.input
                 few, many = (self(each, given) for each in (operator.few, operator.many))
                 self.outer = around
                 return few if given <= operator.most else many
-            case Completed():
+            case physical.Completed():
                 self(operator.matched, times)
                 self(operator.groups, times)
                 return self(operator.input, times)
-            case Bounded():
+            case physical.Bounded():
                 self(operator.bounded, times)
                 return self(operator.input, times)
         rows: float = self(operator.input, times)  # type: ignore[attr-defined]
         match operator:
-            case HashJoin(by_value=True):
+            case physical.HashJoin(by_value=True):
                 return rows * self(operator.build, 1.0) * join_share(operator, self.catalog)
-            case ThetaJoin(condition=condition):
+            case physical.ThetaJoin(condition=condition):
                 share = filter_share(operator, conjuncts(condition), self.catalog, self.outer)
                 joined = rows * self(operator.build, 1.0) * share
                 return joined if not operator.semi and (operator.count is None or self.counted) else min(rows, joined)
-            case HashJoin():
+            case physical.HashJoin():
                 self(operator.build, self.items(operator.input, operator.seeds[0]) if operator.seeds else 1.0)
                 return times * (rows if operator.rows is None else operator.rows)
-            case Eliminate(search=search):
+            case physical.Eliminate(search=search):
                 return rows * min(float(self.catalog.vertex_count) ** len(operator.emit), search.rows or 1.0)
-            case LookUp() | Members() | RelationshipScan():
+            case physical.LookUp() | physical.Members() | physical.RelationshipScan():
                 return rows * operator.rows
-            case Search(exists=exists, emit=()) if (known := self._from_given(operator, self.outer)) is not None:
+            case physical.Search(exists=exists, emit=()) if (
+                known := self._from_given(operator, self.outer)
+            ) is not None:
                 return rows * (known.some if exists else known.mean)
-            case Search(exists=True, emit=()) if operator.rows is not None:
+            case physical.Search(exists=True, emit=()) if operator.rows is not None:
                 return rows * -expm1(-operator.rows)  # as if embeddings were a Poisson process
-            case Search(count=count, exists=exists, emit=()) if (count is not None and not self.counted) or exists:
+            case physical.Search(count=count, exists=exists, emit=()) if (
+                count is not None and not self.counted
+            ) or exists:
                 return rows * min(1.0, operator.rows or 1.0)
-            case Search():
+            case physical.Search():
                 known = self._from_given(operator, operator.input)
                 return rows * (known.mean if known is not None else 1.0 if operator.rows is None else operator.rows)
-            case Walk(end_bound=True):
+            case physical.Walk(end_bound=True):
                 return rows * walks_from_one(operator, self.catalog) * ends_alike(operator, self.catalog)
-            case Walk() | Reach():
+            case physical.Walk() | physical.Reach():
                 return rows * walks_from_one(operator, self.catalog)
-            case Repeat():
+            case physical.Repeat():
                 return rows * self._repetitions(operator)
-            case Shortest() | SelectPaths():
+            case physical.Shortest() | physical.SelectPaths():
                 ends = 1.0 if operator.end_bound else float(vertex_count(self.catalog, operator.end.labels))
                 return rows * ends * operator.selector.count
             case logical.Filter():
@@ -198,16 +182,14 @@ class Estimate:
                 return min(rows, times * _number(count, rows))
             case logical.Skip(count=count):
                 return max(0.0, rows - times * _number(count, 0.0))
-            case logical.Unwind(expr=ListOf(items=items)):
-                return rows * len(items)
             case logical.Unwind(expr=Variable(name=name)):
                 return rows * self.items(operator.input, name)
-            case logical.Unwind(expr=Parameter(name=name)):
-                return rows * (expected_length(name) or _ITEMS)
-            case logical.Unwind() | logical.LoadCsv():
-                return rows * _ITEMS
+            case logical.Unwind(expr=listed):
+                return rows * _length(listed)
+            case logical.LoadCsv():
+                return rows * _SOURCE
             case logical.ProcedureCall(procedure=procedure):
-                return rows if procedure.signature.is_void else rows * _ITEMS
+                return rows if procedure.signature.is_void else rows * _CALLED
         return rows
 
     def _from_given(self, operator: Operator, outer: Operator | None) -> Found | None:
@@ -215,7 +197,7 @@ class Estimate:
 
         None where nothing is looked at, and for others than trees around a node of these rows.
         """
-        if not isinstance(operator, Search) or outer is None or not counts_rare():
+        if not isinstance(operator, physical.Search) or outer is None or not counts_rare():
             return None
         key = id(operator), id(outer)
         if key not in self._found_from:
@@ -231,12 +213,12 @@ class Estimate:
     def _kept_share(self, filter: logical.Filter) -> float:
         """Return the share of its input's rows that a filter keeps: which have rows in a subquery is known below it."""
         shares: dict[str, float] = {}
-        attached: dict[str, Attach] = {}
+        attached: dict[str, physical.Attach] = {}
         below = filter.input
-        while isinstance(below, Attach | logical.Filter):
-            if isinstance(below, Attach) and below.kind == "count":
+        while isinstance(below, physical.Attach | logical.Filter):
+            if isinstance(below, physical.Attach) and below.kind == "count":
                 attached[below.name] = below
-            elif isinstance(below, Attach) and below.kind == "exists":
+            elif isinstance(below, physical.Attach) and below.kind == "exists":
                 outer = max(self.found[id(below.input)], 1e-12)
                 shares[below.name] = min(1.0, self.found[id(below.inner)] / outer)
             below = below.input
@@ -253,7 +235,7 @@ class Estimate:
                     rest.append(each)
         return share * (filter_share(filter.input, rest, self.catalog, self.outer) if rest else 1.0)
 
-    def _of_counts(self, condition: Expr, below: Operator, attached: Mapping[str, Attach]) -> float | None:
+    def _of_counts(self, condition: Expr, below: Operator, attached: Mapping[str, physical.Attach]) -> float | None:
         """Return the share of groups, or of what subqueries count, whose number of rows satisfies a condition.
 
         None where it is about others. ``attached``: the subqueries that count, by the columns of their counts.
@@ -268,7 +250,7 @@ class Estimate:
         number = known_value(size, known_values())
         if name in attached and isinstance(number, int | float):
             return self._of_subquery(op, number, attached[name])
-        while isinstance(below, logical.Project | logical.Filter | AggregateEntries):
+        while isinstance(below, logical.Project | logical.Filter | physical.AggregateEntries):
             if isinstance(below, logical.Project):
                 item = dict(below.items).get(name)
                 if not isinstance(item, Variable):
@@ -284,7 +266,7 @@ class Estimate:
         rows, groups = self.found[id(below.input)], self.found[id(below)]
         return share_of_sizes(op, number, rows, groups, keys, below.input, self.catalog)
 
-    def _of_subquery(self, op: str, number: float, counting: Attach) -> float:
+    def _of_subquery(self, op: str, number: float, counting: physical.Attach) -> float:
         """Return the share of rows for which a subquery counts as many rows as a condition asks for."""
         if (known := self._from_given(counting.inner, counting.input)) is not None:
             return known.share(op, number)
@@ -298,7 +280,7 @@ class Estimate:
                 below = {name: expr.name for name, expr in operator.items if isinstance(expr, Variable)}
                 names = below if names is None else {name: below[old] for name, old in names.items() if old in below}
             operator = operator.input
-        if not isinstance(operator, Reach) or operator.count is not None:
+        if not isinstance(operator, physical.Reach) or operator.count is not None:
             return False
         by = operator.by if self.found[id(operator.input)] > _ONE else ()
         return names is None or {operator.end.name, *by} <= set(names.values())
@@ -320,10 +302,8 @@ class Estimate:
             match operator:
                 case logical.Project(items=items):
                     found = dict(items).get(name)
-                    if isinstance(found, ListOf):
-                        return float(len(found.items))
                     if not isinstance(found, Variable):
-                        return _ITEMS
+                        return ITEMS if found is None else _length(found)
                     name = found.name
                 case logical.Aggregate(keys=keys, aggregates=aggregates):
                     call = dict(aggregates).get(name)
@@ -331,16 +311,16 @@ class Estimate:
                         return self.found[id(operator.input)] / max(self.found[id(operator)], 1.0)
                     key = dict(keys).get(name)
                     if not isinstance(key, Variable):
-                        return _ITEMS
+                        return ITEMS
                     name = key.name
                 case logical.Argument() if outer is not None:
                     operator, outer = outer, None
                     continue
                 case logical.Unit() | logical.Argument() | logical.Union():
-                    return _ITEMS
+                    return ITEMS
             operator = operator.input  # type: ignore[attr-defined]
 
-    def _repetitions(self, repeat: Repeat) -> float:
+    def _repetitions(self, repeat: physical.Repeat) -> float:
         """Return the expected number of walks from a vertex, as if each repetition found as many ways."""
         ways = self(repeat.repeated, 1.0)
         ends = float(vertex_count(self.catalog, repeat.end.labels))
@@ -352,6 +332,15 @@ class Estimate:
         if repeat.end_bound:
             reached /= max(ends, 1.0)
         return min(reached, ends) if repeat.distinct_ends else reached
+
+
+def _length(listed: Expr) -> float:
+    known = known_length(listed)
+    if isinstance(known, str):
+        return expected_length(known)
+    if known is not None:
+        return float(known)
+    return _SOURCE if is_source(listed) else ITEMS
 
 
 def constant_count(count: Expr) -> float | None:

@@ -14,8 +14,8 @@ from qengine._frozen import record
 from qengine.catalog.values import ValueSummary
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.memory import Lasting
-from qengine.optimizer.open_ranges import bounds_of, note_ranges
-from qengine.optimizer.peeking import Assumption, as_known, counts_rare, known_values, note
+from qengine.optimizer.open_ranges import ITEMS, bounds_of, expected_length, note_open
+from qengine.optimizer.peeking import Assumption, as_known, counts_rare, known_lengths, known_values, note
 from qengine.optimizer.value_shares import RANGE, UNKNOWN, ValueRange, equal, known_value, nulls, with_text
 from qengine.plan.expr import Call, Comparison, Expr, ListOf, Literal, Logical, Parameter, Property, Variable
 from qengine.plan.pattern import LabelExpr
@@ -25,7 +25,6 @@ _EQUALITY, _OTHER = 0.1, 0.5
 """Shares that are kept where nothing is known."""
 
 _FEW = 64.0  # nodes: of fewer a sample says little
-_ITEMS = 10  # of a list that isn't known
 
 
 def selectivity(predicates: Sequence[Expr], catalog: CatalogView, entity: str, owners: LabelExpr | None) -> float:
@@ -39,9 +38,9 @@ def selectivity(predicates: Sequence[Expr], catalog: CatalogView, entity: str, o
         The labels of the nodes, or types of the relationships, whose share is meant.
     """
     asked = tuple(predicates)
-    note_ranges(asked, catalog, entity, owners)
+    note_open(asked, catalog, entity, owners)
     known = as_known(asked)
-    key = known, owners, entity, counts_rare()
+    key = known, owners, entity, counts_rare(), tuple(known_lengths().items())
     found = _shares.of(catalog).get(key, lambda: (_selectivity(asked, catalog, entity, owners), 1))
     share: float = found[0]
     if known is not asked:
@@ -174,7 +173,7 @@ class _Share:
             case Call(name="IN", args=(Property(subject=Variable(), key=key), items)):
                 return self.of_membership(key, items)
             case Call(name="IN", args=(Call(name="id" | "elementid", args=(Variable(),)), items)):
-                return min(len(self.items(items)) / max(self.size, 1), 1.0)
+                return min(sum(number for _, number in self.items(items)) / max(self.size, 1), 1.0)
             case Call(
                 name="STARTS WITH" | "CONTAINS" | "ENDS WITH" as name,
                 args=(Property(subject=Variable(), key=key), Literal() | Parameter() as other),
@@ -222,9 +221,11 @@ class _Share:
     def of_membership(self, key: str, items: Expr) -> float:
         """Return the share whose property is in a list."""
         values = self.items(items)
-        if None in values:
+        if any(value is None for value, _ in values):
             return self.guess(_EQUALITY)
-        return self.known(key, lambda found: min(1.0, sum(equal(found, value) for value in values)), _EQUALITY)
+        return self.known(
+            key, lambda found: min(1.0, sum(number * equal(found, value) for value, number in values)), _EQUALITY
+        )
 
     def nulls_of(self, predicate: Expr) -> float:
         """Return the share for which a condition is neither true nor false: a property is missing."""
@@ -254,12 +255,15 @@ class _Share:
         found = [(key, op, self.value(bound)) for key, op, bound in bounds_of(predicate) or ()]
         return None if not found or any(value is None for _, _, value in found) else found
 
-    def items(self, items: Expr) -> list[Any]:
-        """Return the different values of a list, as ``value`` does; of one that isn't known as many as is usual."""
+    def items(self, items: Expr) -> list[tuple[Any, float]]:
+        """Return the different values of a list, as ``value`` does, each with how many it stands for."""
         if isinstance(items, ListOf):
-            return list(map(self.value, dict.fromkeys(items.items)))
-        known = self.values.get(items.name) if isinstance(items, Parameter) else None
-        return [UNKNOWN] * _ITEMS if known is None else list({(type(each), each): each for each in known}.values())
+            return [(self.value(each), 1.0) for each in dict.fromkeys(items.items)]
+        if not isinstance(items, Parameter):
+            return [(UNKNOWN, ITEMS)]
+        if (known := self.values.get(items.name)) is None:
+            return [(UNKNOWN, expected_length(items.name))]
+        return [(each, 1.0) for each in {(type(each), each): each for each in known}.values()]
 
     def value(self, expr: Expr) -> Any:
         """Return a constant, ``UNKNOWN`` for a parameter whose value isn't known, None for anything else."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -20,12 +20,12 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.scalar.parameters import ordered_values
 from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle
 from qengine.optimizer.lower.subquery import lower_part
-from qengine.optimizer.open_ranges import ByValues, noting_ranges
-from qengine.optimizer.peeking import expecting_lengths
+from qengine.optimizer.open_ranges import ByValues, noting
+from qengine.optimizer.rows import known_length
 from qengine.plan import logical as op
 from qengine.plan import updates as up
 from qengine.plan.columns import columns_of
-from qengine.plan.expr import Call, HasLabels, ListOf, Literal, Parameter, Property
+from qengine.plan.expr import HasLabels, Property
 from qengine.plan.physical import PhysicalPlan
 from qengine.plan.traverse import free_variables, nodes_of, operators, parameters
 from qengine.storage.numbers import Numbers
@@ -56,31 +56,22 @@ class PartPlans:
     def __init__(self) -> None:
         self._plans: Beside[tuple[op.Operator, PhysicalPlan, ByValues[PhysicalPlan]]] = Beside()
 
-    def of(self, part: op.Operator, lists: Iterable[str], store: GraphStore, params: Mapping[str, Any]) -> PhysicalPlan:
-        """Return the plan of a part, for what ranges leave by values of the statement's parameters.
-
-        ``lists``: the parameters that it unwinds; a plan serves lengths to a power of 16.
-        """
+    def of(self, part: op.Operator, store: GraphStore, params: Mapping[str, Any]) -> PhysicalPlan:
+        """Return the plan of a part for the values of the statement's parameters."""
         known = self._plans.of(store)
-        lengths = {name: 16 ** (_length(params.get(name)).bit_length() // 4) for name in lists}
-        long = {name: length for name, length in lengths.items() if length > 1}
-        key = id(part), *lengths.values()
-        found = known.get(key)
+        found = known.get(id(part))
         if found is None or found[0] is not part:
-            with noting_ranges() as ranges:
-                plan = _plan(part, store, long)
-            found = known[key] = part, plan, ByValues(ranges)
+            with noting() as noted:
+                plan = _plan(part, store)
+            found = known[id(part)] = part, plan, ByValues(noted)
         _, plan, by_values = found
-        if not by_values.names:
-            return plan
-        return by_values.of(ordered_values(params, by_values.names), plan, partial(_plan, part, store, long))
+        return by_values.of(params, ordered_values(params, by_values.names), plan, partial(_plan, part, store))
 
 
-def _plan(part: op.Operator, store: GraphStore, lengths: Mapping[str, int]) -> PhysicalPlan:
+def _plan(part: op.Operator, store: GraphStore) -> PhysicalPlan:
     columns = columns_of(part)
     if begins_alone(part):
-        with expecting_lengths(lengths):
-            return optimizer.plan(op.LogicalPlan(part, columns), store)
+        return optimizer.plan(op.LogicalPlan(part, columns), store)
     return PhysicalPlan(lower_part(part, frozenset(columns), store, _GIVEN), columns)
 
 
@@ -124,7 +115,7 @@ class PartReader:
         if count <= max(_GIVEN, size // _SHARE) and (self._is_led or size * count <= _STEPS):
             return None
         store, context = execution.sealed(), execution.context
-        plan = self._plans.of(self._part, (), store, context.parameters)
+        plan = self._plans.of(self._part, store, context.parameters)
         batch = self._batch(given if isinstance(given, Table) else Table.of(given), store, context)
         with _given_only(self._named, context):
             found = list(continuing(plan.root, store, context)(batch))
@@ -144,8 +135,7 @@ class PartReader:
             if size <= _SMALL and (self._is_anchored or size * self._looks(context.parameters) <= _STEPS):
                 return None
         store = execution.sealed()
-        named = [each for each in self._lists if isinstance(each, str)]
-        plan = self._plans.of(self._part, named, store, context.parameters)
+        plan = self._plans.of(self._part, store, context.parameters)
         if shown is not None:
             shown[id(self._part)] = plan
         return plan, store
@@ -222,15 +212,9 @@ def _unwound(part: op.Operator) -> list[int | str]:
         if isinstance(each, op.LoadCsv | op.ProcedureCall):
             return [_LONG]
         if isinstance(each, op.Unwind):
-            match each.expr:
-                case Parameter(name=name):
-                    found.append(name)
-                case ListOf(items=items):
-                    found.append(len(items))
-                case Call(name="range", args=(Literal(value=int(low)), Literal(value=int(high)))):
-                    found.append(max(0, high - low + 1))
-                case _:
-                    return [_LONG]
+            if (length := known_length(each.expr)) is None:
+                return [_LONG]
+            found.append(length)
     return found
 
 

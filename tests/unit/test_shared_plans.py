@@ -320,3 +320,27 @@ def test_each_text_with_ranges_of_parameters_has_plans_by_their_values(graph: Gr
     ):
         by_values = graph.prepare(text)._planned.by_values
         assert by_values is not None and by_values.names == {"least"}
+
+
+def test_texts_that_share_a_plan_have_plans_of_their_own_for_long_lists() -> None:
+    g = Graph.from_records([{"id": i, "properties": {"i": i % 50, "j": i}} for i in range(1, 61)], [])
+    text = "UNWIND $xs AS x MATCH (b {i: x}) WHERE b.j <> %s RETURN sum(b.i), count(*)"
+    for number in (3, 4, 5, 6, 4, 5):
+        for xs in ([1, 3, 5], list(range(200)), [4]):
+            found = [b for x in xs for b in range(1, 61) if b % 50 == x and b != number]
+            assert g.query(text % number, {"xs": xs}).fetchall() == [(sum(b % 50 for b in found), len(found))]
+    planned = [g.prepare(text % number)._planned for number in (5, 6)]
+    assert planned[0].physical is planned[1].physical
+    assert planned[0].by_values is not planned[1].by_values
+
+
+def test_lists_of_conditions_are_planned_for_by_their_lengths() -> None:
+    g = Graph.from_records([{"id": i, "labels": "P", "properties": {"id": i, "s": i % 7}} for i in range(3000)], [])
+    for text in (
+        "MATCH (n:P) WHERE n.id IN $xs RETURN sum(n.s)",
+        "MATCH (n:P) WHERE n.id IN $xs AND n.s < 5 RETURN sum(n.s)",
+    ):
+        for xs in ([1, 2, 2, None], list(range(100)), list(range(2900)), [5]):
+            assert ("index" in str(g.query("EXPLAIN " + text, {"xs": xs}).fetchall())) == (len(xs) <= 100)
+            expected = sum(i % 7 for i in set(xs) - {None} if "<" not in text or i % 7 < 5)
+            assert g.query(text, {"xs": xs}).value() == expected

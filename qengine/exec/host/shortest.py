@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from qengine._frozen import replace
+from qengine._frozen import record, replace
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.columns import numbers_from
 from qengine.exec.context import ExecutionContext
-from qengine.exec.host.reach_kernel import HOST, Lanes, ReachKernels, ReachRules
+from qengine.exec.host.reach_kernel import HOST, Lanes, ReachChunk, ReachKernels, ReachRules
 from qengine.exec.host.walk import end_filter, joined_walks, merging, walk_rows, walk_space
 from qengine.exec.host.walk_kernel import (
     EndFilter,
@@ -70,7 +70,7 @@ def run_shortest(
     free = not op.end_bound and ends.hi - ends.lo > 1
     with merging(store, op, context, lengths_alone, both_ways=free) as merged:
         space = walk_space(store, op, masks, merged=merged)
-        for chunk in _selected(op, space, ends, rows, context, kernels):
+        for chunk in _Paths(op, space, ends, rows, context, kernels).selected():
             yield from joined_walks(op, batch, chunk, context)
 
 
@@ -81,110 +81,94 @@ def _shares_starts(rows: WalkRows) -> bool:
     return len(np.unique(known)) * _SHARED <= len(known)
 
 
-def _selected(
-    op: Shortest,
-    space: WalkSpace,
-    ends: EndFilter,
-    rows: WalkRows,
-    context: ExecutionContext,
-    kernels: ReachKernels,
-) -> Iterator[WalkChunk]:
-    if rows.targets is not None and op.relationships is None and op.selector == ANY_SHORTEST and op.minimum <= 1:
-        return _between(op, space, ends, rows, context, kernels)
-    labels = _LABELS * op.selector.count * space.vertex_count
-    several = op.selector.count > 1 and not op.selector.groups and op.minimum <= 1
-    several = several and labels <= min(_MOST_LABELS, context.memory.unclaimed(0))
-    if rows.targets is not None or several:
-        return _paths(op, space, ends, rows, context)
-    if op.minimum > 1 or op.selector.count > 1:
-        return _to_each_end(op, space, ends, rows, context, kernels)
-    if op.relationships is None and not op.selector.groups:
-        return _reached(space, ends, rows, context, ReachRules(op.minimum, op.maximum, op.mode), kernels)
-    return _paths(op, space, ends, rows, context)
+@record
+class _Paths:
+    """The paths from the starts of rows; ``kernels``: what follows sets of vertices."""
 
+    op: Shortest
+    space: WalkSpace
+    ends: EndFilter
+    rows: WalkRows
+    context: ExecutionContext
+    kernels: ReachKernels
 
-def _between(
-    op: Shortest,
-    space: WalkSpace,
-    ends: EndFilter,
-    rows: WalkRows,
-    context: ExecutionContext,
-    kernels: ReachKernels,
-) -> Iterator[WalkChunk]:
-    """Yield the rows whose targets are reached, with the hops: starts that many rows share are followed together."""
-    targets = rows.targets
-    assert targets is not None
-    if not _shares_starts(rows):
-        yield from _paths(op, space, ends, rows, context)
-        return
-    known = np.flatnonzero((rows.starts >= 0) & (targets >= 0))
-    starts = np.unique(rows.starts[known])
-    wanted = np.zeros(space.vertex_count, np.bool_)
-    wanted[targets[known]] = True
-    if ends.bits is not None or ends.lo > 0 or ends.hi < space.vertex_count:
-        wanted &= ends.of(np.arange(space.vertex_count))
-    keys = np.searchsorted(starts, rows.starts[known]) * space.vertex_count + targets[known]
-    order = np.argsort(keys, kind="stable")
-    known, keys = known[order], keys[order]
-    lanes = Lanes(np.arange(len(starts) + 1), starts)
-    both = EndFilter(0, space.vertex_count, pack_bits(wanted))
-    rules = ReachRules(op.minimum, op.maximum, op.mode)
-    for chunk in kernels.chunks(space, both, lanes, context, rules, hops=True):
-        found = chunk.lane * space.vertex_count + chunk.end
-        first, behind = (np.searchsorted(keys, found, side=side) for side in ("left", "right"))
-        each = np.repeat(np.arange(len(found)), behind - first)
-        assert chunk.hops is not None
-        if len(each):
-            yield WalkChunk(known[numbers_from(first, behind - first)], chunk.end[each], hops=chunk.hops[each])
+    def selected(self) -> Iterator[WalkChunk]:
+        """Return what the operator selects, in the way that takes least."""
+        op, rows = self.op, self.rows
+        if rows.targets is not None and op.relationships is None and op.selector == ANY_SHORTEST and op.minimum <= 1:
+            return self._between()
+        labels = _LABELS * op.selector.count * self.space.vertex_count
+        several = op.selector.count > 1 and not op.selector.groups and op.minimum <= 1
+        several = several and labels <= min(_MOST_LABELS, self.context.memory.unclaimed(0))
+        if rows.targets is not None or several:
+            return self._paths(rows)
+        if op.minimum > 1 or op.selector.count > 1:
+            return self._to_each_end()
+        if op.relationships is None and not op.selector.groups:
+            return self._reached(op.maximum)
+        return self._paths(rows)
 
+    def _between(self) -> Iterator[WalkChunk]:
+        """Yield the rows whose targets are reached, with the hops: starts that rows share are followed together."""
+        space, ends, rows, targets = self.space, self.ends, self.rows, self.rows.targets
+        assert targets is not None
+        if not _shares_starts(rows):
+            yield from self._paths(rows)
+            return
+        known = np.flatnonzero((rows.starts >= 0) & (targets >= 0))
+        starts = np.unique(rows.starts[known])
+        wanted = np.zeros(space.vertex_count, np.bool_)
+        wanted[targets[known]] = True
+        if ends.bits is not None or ends.lo > 0 or ends.hi < space.vertex_count:
+            wanted &= ends.of(np.arange(space.vertex_count))
+        keys = np.searchsorted(starts, rows.starts[known]) * space.vertex_count + targets[known]
+        order = np.argsort(keys, kind="stable")
+        known, keys = known[order], keys[order]
+        lanes = Lanes(np.arange(len(starts) + 1), starts)
+        both = EndFilter(0, space.vertex_count, pack_bits(wanted))
+        for chunk in self._chunks(both, lanes, self.op.maximum):
+            found = chunk.lane * space.vertex_count + chunk.end
+            first, behind = (np.searchsorted(keys, found, side=side) for side in ("left", "right"))
+            each = np.repeat(np.arange(len(found)), behind - first)
+            assert chunk.hops is not None
+            if len(each):
+                yield WalkChunk(known[numbers_from(first, behind - first)], chunk.end[each], hops=chunk.hops[each])
 
-def _paths(
-    op: Shortest, space: WalkSpace, ends: EndFilter, rows: WalkRows, context: ExecutionContext
-) -> Iterator[WalkChunk]:
-    mode = WalkMode.ALL_SHORTEST if op.selector.groups else WalkMode.ANY_SHORTEST
-    lists = op.relationships is not None
-    rules = WalkRules(mode, op.minimum, op.maximum, lists, op.mode, op.selector.count, op.hops is not None)
-    return walk_chunks(space, ends, rows, context, rules)
+    def _paths(self, rows: WalkRows) -> Iterator[WalkChunk]:
+        """Yield the paths of rows."""
+        op = self.op
+        mode = WalkMode.ALL_SHORTEST if op.selector.groups else WalkMode.ANY_SHORTEST
+        lists = op.relationships is not None
+        rules = WalkRules(mode, op.minimum, op.maximum, lists, op.mode, op.selector.count, op.hops is not None)
+        return walk_chunks(self.space, self.ends, rows, self.context, rules)
 
+    def _to_each_end(self) -> Iterator[WalkChunk]:
+        """Yield the paths of rows without targets: first the ends that there are, then the paths to each."""
+        op, rows, maximum = self.op, self.rows, self.op.maximum
+        if maximum is None and op.mode is PathMode.WALK:
+            maximum = op.minimum + self.space.vertex_count  # of a longer walk a cycle could be cut out
+        if op.minimum <= 1:
+            found_ends = self._reached(maximum)
+        else:
+            rules = WalkRules(WalkMode.EVERY_END, op.minimum, maximum, lists=False, repeats=op.mode)
+            found_ends = walk_chunks(self.space, self.ends, rows, self.context, rules)
+        for chunk in found_ends:
+            for found in self._paths(WalkRows(rows.starts[chunk.row], chunk.end)):
+                yield replace(found, row=chunk.row[found.row])
 
-def _to_each_end(
-    op: Shortest,
-    space: WalkSpace,
-    ends: EndFilter,
-    rows: WalkRows,
-    context: ExecutionContext,
-    kernels: ReachKernels,
-) -> Iterator[WalkChunk]:
-    """Yield the paths of rows without targets: first the ends that there are, then the paths to each."""
-    maximum = op.maximum
-    if maximum is None and op.mode is PathMode.WALK:
-        maximum = op.minimum + space.vertex_count  # of a longer walk a cycle could be cut out
-    if op.minimum <= 1:
-        found_ends = _reached(space, ends, rows, context, ReachRules(op.minimum, maximum, op.mode), kernels)
-    else:
-        rules = WalkRules(WalkMode.EVERY_END, op.minimum, maximum, lists=False, repeats=op.mode)
-        found_ends = walk_chunks(space, ends, rows, context, rules)
-    for chunk in found_ends:
-        for found in _paths(op, space, ends, WalkRows(rows.starts[chunk.row], chunk.end), context):
-            yield replace(found, row=chunk.row[found.row])
+    def _reached(self, maximum: int | None) -> Iterator[WalkChunk]:
+        """Yield each end of each row once, with the hops of a shortest path: equal starts are followed once."""
+        known = np.flatnonzero(self.rows.starts >= 0)
+        starts, lane = np.unique(self.rows.starts[known], return_inverse=True)
+        by_lane = known[np.argsort(lane, kind="stable")]
+        first = np.searchsorted(np.sort(lane), np.arange(len(starts) + 1))
+        lanes = Lanes(np.arange(len(starts) + 1), starts)
+        for chunk in self._chunks(self.ends, lanes, maximum):
+            number = (first[1:] - first[:-1])[chunk.lane]
+            each = np.repeat(np.arange(len(number)), number)
+            assert chunk.hops is not None
+            yield WalkChunk(by_lane[numbers_from(first[chunk.lane], number)], chunk.end[each], hops=chunk.hops[each])
 
-
-def _reached(
-    space: WalkSpace,
-    ends: EndFilter,
-    rows: WalkRows,
-    context: ExecutionContext,
-    rules: ReachRules,
-    kernels: ReachKernels,
-) -> Iterator[WalkChunk]:
-    """Yield each end of each row once, with the hops of a shortest path: equal starts are followed once."""
-    known = np.flatnonzero(rows.starts >= 0)
-    starts, lane = np.unique(rows.starts[known], return_inverse=True)
-    by_lane = known[np.argsort(lane, kind="stable")]
-    first = np.searchsorted(np.sort(lane), np.arange(len(starts) + 1))
-    lanes = Lanes(np.arange(len(starts) + 1), starts)
-    for chunk in kernels.chunks(space, ends, lanes, context, rules, hops=True):
-        number = (first[1:] - first[:-1])[chunk.lane]
-        each = np.repeat(np.arange(len(number)), number)
-        assert chunk.hops is not None
-        yield WalkChunk(by_lane[numbers_from(first[chunk.lane], number)], chunk.end[each], hops=chunk.hops[each])
+    def _chunks(self, ends: EndFilter, lanes: Lanes, maximum: int | None) -> Iterator[ReachChunk]:
+        rules = ReachRules(self.op.minimum, maximum, self.op.mode)
+        return self.kernels.chunks(self.space, ends, lanes, self.context, rules, hops=True)

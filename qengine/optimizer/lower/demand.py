@@ -40,16 +40,14 @@ class Reads(Enum):
 class Demand:
     """The columns that are needed from an input, and what its duplicates mean.
 
-    ``times``: for about how many outer rows a subquery is run, for how many at ``least``, and whether they may be
-    ``many``, coming of a list of unknown length. ``reads``: how many of the rows are read. ``exprs``: what the columns
-    are needed for; None where that is something else, too.
+    ``times``: for about how many outer rows a subquery is run, and for how many at ``least``. ``reads``: how many of
+    the rows are read. ``exprs``: what the columns are needed for; None where that is something else, too.
     """
 
     columns: frozenset[str]
     duplicates: Duplicates = Duplicates.KEEP
     times: float = 1.0
     least: float = 1.0
-    many: bool = False
     reads: Reads = Reads.ALL
     exprs: tuple[Expr, ...] | None = None
 

@@ -16,7 +16,6 @@ from qengine.optimizer.lower.equations import Equation, equations, is_simple, jo
 from qengine.optimizer.lower.match_search import MatchSearches
 from qengine.optimizer.lower.partners import EVERY_PAIR, Partners, partners
 from qengine.optimizer.pattern_edges import PatternEdge
-from qengine.optimizer.rows import may_be_many
 from qengine.optimizer.search_levels import NamedCondition, as_filter
 from qengine.plan.access import equality
 from qengine.plan.expr import TRUE, Expr
@@ -32,9 +31,6 @@ _OFTEN = 4.0
 
 _MANY_PAIRS = 1e5
 """Of rows and nodes: from so many on they are rather joined by values than compared."""
-
-_LONG = 1e4
-"""Rows that a list of unknown length may have."""
 
 
 @record
@@ -108,7 +104,7 @@ class MatchByValue(MatchSearches):
         if len(components) > 1 and any(self._leads(each, filters) for each in components):
             return True
         cardinality = Cardinality(self.catalog, self.nodes)
-        given = self._most_given()
+        given = self._rows_given()
         for place, part in enumerate(components):
             if part & self.bound:
                 continue
@@ -184,13 +180,11 @@ class MatchByValue(MatchSearches):
         if not self.columns or self.graph.hints.strategy is not None:
             return False
         cardinality = Cardinality(self.catalog, self.nodes)
-        return self._most_given() * max(map(cardinality.candidates, part)) > _MANY_PAIRS
+        return self._rows_given() * max(map(cardinality.candidates, part)) > _MANY_PAIRS
 
-    def _most_given(self) -> float:
-        """Return how many rows there may well be: many of a list of unknown length, as joining few costs little."""
-        rows = expected_rows(self.root, self.catalog).high
-        rows *= self.demand.times
-        return max(rows, _LONG) if self.demand.many or may_be_many(self.root) else rows
+    def _rows_given(self) -> float:
+        """Return about how many rows are given in all."""
+        return expected_rows(self.root, self.catalog).high * self.demand.times
 
     def _equations(self, part: set[str], filters: PostFilters) -> list[Equation]:
         """Return what joins a component to the rows: equal values, where there are many pairs of both."""

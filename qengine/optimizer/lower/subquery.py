@@ -11,7 +11,6 @@ from qengine.catalog.view import CatalogView
 from qengine.errors import Unsupported
 from qengine.optimizer.intervals import expected_rows
 from qengine.optimizer.lower.demand import Demand, Duplicates, Reads
-from qengine.optimizer.rows import may_be_many
 from qengine.optimizer.rules import rewritten
 from qengine.plan.columns import columns_of
 from qengine.plan.expr import (
@@ -114,7 +113,7 @@ def attach_subqueries(
         duplicates = {"exists": Duplicates.IGNORE, "count": Duplicates.COUNT}.get(expr.kind, Duplicates.KEEP)
         wanted = frozenset(columns_of(expr.plan)) if expr.kind == "collect" else frozenset()
         rows = expected_rows(state, catalog)
-        demand = Demand(wanted, duplicates, rows.high, rows.low, may_be_many(state), Reads.FEW)
+        demand = Demand(wanted, duplicates, rows.high, rows.low, Reads.FEW)
         lowered = lower(rewritten(expr.plan), demand, catalog)
         name = next(each for each in fresh if each not in names)
         state = Attach(state, lowered.root, expr.kind, name, expr.outer, lowered.weight)

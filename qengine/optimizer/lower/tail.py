@@ -21,7 +21,7 @@ from qengine.optimizer.lower.one_row import joined_to_one_row, of_one_row
 from qengine.optimizer.lower.reach import counted_ends
 from qengine.optimizer.lower.subquery import attach_subqueries
 from qengine.optimizer.lower.unrolled import is_of_several, unrolled
-from qengine.optimizer.rows import estimated_rows, may_be_many
+from qengine.optimizer.rows import estimated_rows
 from qengine.plan.columns import columns_of
 from qengine.plan.expr import AggregateCall, Call, Expr, Literal, Variable
 from qengine.plan.folding import WEIGHED
@@ -105,8 +105,7 @@ def _lowered_match(operator: Match, demand: Demand, catalog: CatalogView) -> Low
     arguments = tuple(name for name in source.columns if name in names)
     wanted = demand.columns & set(graph.variables())
     rows = expected_rows(source.root, catalog)
-    many = demand.many or may_be_many(source.root)
-    inner_demand = Demand(frozenset(wanted), demand.duplicates, demand.times * rows.high, demand.least * rows.low, many)
+    inner_demand = Demand(frozenset(wanted), demand.duplicates, demand.times * rows.high, demand.least * rows.low)
     given = GivenRows(Argument(arguments), arguments, outer=source.root, taken=frozenset(source.columns))
     inner = lower_match(graph, catalog, inner_demand, given)
     added = tuple(name for name in inner.columns if name not in arguments and name in wanted)
@@ -171,9 +170,7 @@ def _aggregate(operator: Aggregate, demand: Demand, catalog: CatalogView) -> Low
 def _with_rows(operator: Aggregate, calls: Sequence[AggregateCall], demand: Demand, catalog: CatalogView) -> Aggregate:
     """Lower an aggregate, with the calls that it is computed by, and what its rows come from."""
     keys = [expr for _, expr in operator.keys]
-    below = Demand(frozenset(), _duplicates(calls), demand.times, demand.least, demand.many, exprs=()).also(
-        *keys, *calls
-    )
+    below = Demand(frozenset(), _duplicates(calls), demand.times, demand.least, exprs=()).also(*keys, *calls)
     source = lower(operator.input, below, catalog)
     exprs: list[Expr] = [*keys, *calls]
     root, _, changed = attach_subqueries(source.root, source.columns, exprs, catalog)
@@ -297,7 +294,7 @@ def _union(operator: Union, demand: Demand, catalog: CatalogView) -> Lowered:
     if operator.all and demand.duplicates is Duplicates.COUNT:
         return _counted_union(operator, demand, catalog)
     duplicates = Duplicates.KEEP if operator.all else Duplicates.IGNORE
-    inner = Demand(frozenset(columns), duplicates, demand.times, demand.least, demand.many)
+    inner = Demand(frozenset(columns), duplicates, demand.times, demand.least)
     sources = [lower(each, inner, catalog) for each in operator.inputs]
     return Lowered(Union(tuple(each.root for each in sources), operator.all), sources[0].columns)
 
@@ -305,7 +302,7 @@ def _union(operator: Union, demand: Demand, catalog: CatalogView) -> Lowered:
 def _counted_union(operator: Union, demand: Demand, catalog: CatalogView) -> Lowered:
     """Lower a union of rows that may come once with how often, where one of its inputs does that."""
     columns = [name for name in columns_of(operator) if name in demand.columns]
-    inner = Demand(frozenset(columns), Duplicates.COUNT, demand.times, demand.least, demand.many)
+    inner = Demand(frozenset(columns), Duplicates.COUNT, demand.times, demand.least)
     sources = [lower(each, inner, catalog) for each in operator.inputs]
     weight = next((each.weight for each in sources if each.weight is not None), None)
     inputs: list[Operator] = []
