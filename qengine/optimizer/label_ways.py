@@ -47,7 +47,7 @@ class LabelWays:
         self.types, self.out, self.into = tuple(types), out, into
         self._leaving = Incidence(tuple(info.name for info in types), out, into, None)
         self._sizes = np.array([max(size, 1) for _, size in catalog.label_sets], np.float64)
-        self._times: dict[tuple[int, int], float] = {}
+        self._times: dict[tuple[Incidence, int, int], float] = {}
         self._back: dict[Incidence, tuple[Any, Any]] = {}
         count = len(self._sizes)
         rows = _between_sets(catalog, types, out, into)
@@ -77,38 +77,39 @@ class LabelWays:
         """Return how many walks of a flow come to each label set: float64."""
         return np.bincount(self.ends[:, 1], flow, len(self._sizes))
 
-    def on(self, flow: Any, catalog: CatalogView) -> Any:
-        """Return how many walks along these ways there are after one more hop.
+    def on(self, came: LabelWays, flow: Any, catalog: CatalogView, *, differ: bool = True) -> Any:
+        """Return how many walks there are after a hop along these ways.
 
-        As many go on as relationships lead on from there, more where who is come to has more of them than others, but
-        none back over the same one.
+        As many go on as relationships lead on from there, more where who is come to has more of them than others.
 
         Parameters
         ----------
+        came
+            The ways of the hop before.
         flow
-            float64[pairs]: walks whose last hop is between two label sets.
+            float64[pairs of came]: walks whose last hop is between two label sets.
+        differ
+            None goes back over the same relationship.
         """
-        found = self.onward(self, flow, catalog)
+        found = (came.to_each(flow) / self._sizes)[self.ends[:, 0]] * self.edges
         first = np.argsort(-flow, kind="stable")[:_MOST]
-        passing = flow[first] / self._sizes[self.ends[first, 1]]
-        pairs = np.where(self.ends[first, 1, None] == self.ends[:, 0], passing[:, None] * self.edges, 0.0)
+        passing = flow[first] / self._sizes[came.ends[first, 1]]
+        pairs = np.where(came.ends[first, 1, None] == self.ends[:, 0], passing[:, None] * self.edges, 0.0)
         for each in np.argsort(-pairs, axis=None, kind="stable")[:_MOST].tolist():
-            come, leaves = divmod(each, len(self.edges))
+            come, leaves = divmod(each, max(len(self.edges), 1))
             if not pairs[come, leaves]:
                 break
-            found[leaves] += pairs[come, leaves] * (self._together(int(first[come]), leaves, catalog) - 1.0)
+            found[leaves] += pairs[come, leaves] * (self._together(came, int(first[come]), leaves, catalog) - 1.0)
+        if differ:
+            found = found - self.back(came, flow, catalog)
         return np.clip(found, 0.0, MOST_WALKS)
 
-    def onward(self, came: LabelWays, flow: Any, catalog: CatalogView, *, differ: bool = True) -> Any:
-        """Return how many walks there are after a hop along these ways, if nodes of a label set are all alike.
-
-        ``came``: the ways of the hop before, whose walks ``flow`` tells. ``differ``: none goes back over the same one.
-        """
-        further = (came.to_each(flow) / self._sizes)[self.ends[:, 0]] * self.edges
-        if not differ or not len(further):
-            return further
+    def back(self, came: LabelWays, flow: Any, catalog: CatalogView) -> Any:
+        """Return how many walks would go back over the relationship of their last hop: as for ``on``."""
+        if not len(self.edges):
+            return self.edges
         back, returning = self._returning(came, catalog)
-        return further - np.bincount(back, flow * returning, len(further))
+        return np.bincount(back, flow * returning, len(self.edges))
 
     def leaving(self, place: int, catalog: CatalogView) -> Incidence:
         """Return the kind of relationships by which hops lead to a label set."""
@@ -129,16 +130,16 @@ class LabelWays:
             found = self._back[key] = back, np.where(self._keys[back] == turned, returning, 0.0)
         return found
 
-    def _together(self, come: int, leaves: int, catalog: CatalogView) -> float:
+    def _together(self, came: LabelWays, come: int, leaves: int, catalog: CatalogView) -> float:
         """Return how many times as many relationships of a pair as others those have who are come to by another one."""
-        found = self._times.get((come, leaves))
+        kind = came._leaving
+        found = self._times.get((kind, come, leaves))
         if found is None:
-            before, place = self.ends[come].tolist()
-            kind = self._leaving
+            before, place = came.ends[come].tolist()
             arriving = Incidence(kind.types, kind.into, kind.out, named(exactly(catalog, before)))
             leaving = self.leaving(int(self.ends[leaves, 1]), catalog)
             found = catalog.together(named(exactly(catalog, place)), arriving, leaving)
-            self._times[come, leaves] = found
+            self._times[kind, come, leaves] = found
         return found
 
 
