@@ -44,7 +44,7 @@ def _times(
     flow, times = alone[0], 1.0
     for place in range(1, len(along)):
         differ = must_differ(along[place - 1], along[place], names[place], difference, ())
-        step = partial(ways[place].on, ways[place - 1], catalog=catalog, differ=differ)
+        step = partial(ways[place].onward, ways[place - 1], catalog=catalog, differ=differ)
         pairs = float((step(alone[place - 1]) * inside[place]).sum())
         flow = step(flow) * inside[place]
         if pairs <= 0.0 or not flow.any():

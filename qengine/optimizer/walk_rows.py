@@ -91,7 +91,7 @@ class _Hops:
         if length == 0:
             return self._stays()
         while self.followed < length:
-            self.flow = self.between * self.ways.on(self.ways, self.flow, self.catalog)
+            self.flow = self.between * self.ways.on(self.flow, self.catalog)
             self.followed += 1
         arrived = float(self.flow[self.arrives].sum()) * self.end.share * self.begun
         if not arrived:

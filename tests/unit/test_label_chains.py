@@ -100,7 +100,7 @@ def test_hops_of_different_kinds(layers: Graph) -> None:
     arrows = [("-", "->"), ("<-", "-"), ("-", "->"), ("-", "-")]
     for place, (one, other) in enumerate(pairwise([None, *ways])):
         if one is not None:
-            flow = other.on(one, flow, store)
+            flow = other.onward(one, flow, store)
         left, right = arrows[place]
         text += f"{left}[:{steps[place][0]}]{right}(n{place + 1})"
         count = layers.query(f"MATCH {text} RETURN count(*)").value()
