@@ -14,7 +14,7 @@ from qengine.catalog.view import CatalogView, Sample
 from qengine.optimizer.correlation import Joint
 from qengine.optimizer.filters import Below
 from qengine.optimizer.filters import below as below_rows
-from qengine.optimizer.group_sizes import ALL, Groups, groups_along
+from qengine.optimizer.group_sizes import Groups, groups_along
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.peeking import counts_rare, known_values
 from qengine.optimizer.unjoined import Element, sample_of
@@ -120,16 +120,15 @@ def _groups(
     share, seen = sample.size / sample.total, float(ways.sum())
     if not seen or (share < 1.0 and np.count_nonzero(ways) < _FEW):
         return None
-    times = rows * share / seen
-    each, exact = ways * times, times >= ALL
+    kept = rows * share / seen
     if of_node:
-        return Groups(each, np.full(len(each), 1.0 / share), exact)
+        return Groups(ways, np.full(len(ways), 1.0 / share), kept)
     _, of, sizes = np.unique(codes[mask], return_inverse=True, return_counts=True)
     values = most or inf
     if most is None or any(free_variables(each) == names for each in known.given):  # at most others than those seen
         values = min(values, len(sizes) + int((sizes == 1).sum()) * (1.0 / share - 1.0))
     alike = min(max(len(sizes) / values / share, 1.0), 1.0 / share)  # nodes of a value, of those that were seen
-    return Groups(np.bincount(of, weights=each) * alike, np.full(len(sizes), values / len(sizes)), exact)
+    return Groups(np.bincount(of, weights=ways) * alike, np.full(len(sizes), values / len(sizes)), kept)
 
 
 def _seen(name: str, node: Element, known: Below) -> tuple[Sample, Any] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import log1p
 from typing import Any
 
 from qengine._frozen import frozen
@@ -22,14 +23,14 @@ _MOST_TERMS = 64  # of a Poisson distribution that are added up
 
 @frozen
 class Groups:
-    """Groups that were seen: how many rows each is expected to have, and how many such groups there are: float64.
+    """Groups that were seen: how many rows each may have, and how many such groups there are: float64.
 
-    ``exact``: it has just these rows; else as if each of them were drawn by itself.
+    ``kept``: how many times as many rows there are; where less than one, each row is there as likely as that.
     """
 
     each: Any
     times: Any
-    exact: bool
+    kept: float
 
     @property
     def number(self) -> float:
@@ -41,30 +42,34 @@ class Groups:
         return float((self._more(max(than, 0.0)) * self.times).sum()) / max(self.number, 1e-12)
 
     def _more(self, than: float) -> Any:
-        """Return how likely each group has more than some rows."""
+        """Return how likely each group has more than some rows: binomially."""
         import numpy as np
 
-        if self.exact or than > _MOST_TERMS:
-            return self.each > than + (0.5 if than else 0.0)
-        term = fewer = np.exp(-self.each)
+        expected = self.each * self.kept
+        if self.kept >= ALL or than > _MOST_TERMS:
+            return expected > than + (0.5 if than else 0.0)
+        term = fewer = np.exp(self.each * log1p(-self.kept))
         for number in range(1, int(than) + 1):
-            term = term * self.each / number
+            left = (self.each - (number - 1)).clip(0.0)
+            term = term * left * (self.kept / (1.0 - self.kept) / number)
             fewer = fewer + term
-        return 1.0 - fewer
+        return (1.0 - fewer).clip(0.0)
 
 
 def groups_along(name: str, keys: Sequence[Expr], rows: float, joints: Sequence[Joint], known: Below) -> Groups | None:
     """Return the groups that a node's relationships show, where conditions are on these or on their other ends.
 
-    ``keys``: over the node; none: groups of the node itself. None where there are no such conditions, and where too
-    little is seen.
+    ``keys``: over the node; none: groups of the node itself. None where there are no such conditions, where circles
+    go through the node, and where too little is seen.
     """
     import numpy as np
 
     from qengine.optimizer.sampled import codes_of_values, conjunction
 
     joint = max(joints, key=lambda each: len(_along(name, each, known)))
-    if not counts_rare() or len(joint.types) != 1 or not _along(name, joint, known):
+    ends = {_far(name, each) for each in joints}
+    closed = any(len({*each.ends}) == 2 and ends.issuperset(each.ends) for each in known.joints)
+    if not counts_rare() or closed or len(joint.types) != 1 or not _along(name, joint, known):
         return None
     found = _from_far(name, joint, known) or (None if keys else _from_near(name, joint, known))
     if found is None:
@@ -86,8 +91,7 @@ def groups_along(name: str, keys: Sequence[Expr], rows: float, joints: Sequence[
     each, seen = np.bincount(of, ways), float(ways.sum())
     if not seen or (share < 1.0 and np.count_nonzero(each) < _FEW):
         return None
-    times = rows * share / seen
-    return Groups(each * times, np.full(len(each), 1.0 / share), times >= ALL)
+    return Groups(each, np.full(len(each), 1.0 / share), rows * share / seen)
 
 
 def _along(name: str, joint: Joint, known: Below) -> list[Expr]:

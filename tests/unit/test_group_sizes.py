@@ -41,6 +41,7 @@ def graph() -> Iterator[Graph]:
         ("(a:P)-[:K]->(b) WHERE b.age = 49 WITH a AS k, count(*) AS n WHERE n > 3", 1.3),
         ("(a:P)-[:K]->(b) WHERE a.age < b.age AND b.age > 30 WITH a AS k, count(*) AS n WHERE n > 3", 1.5),
         ("(a:P)-[:K]-(b) WHERE NOT (a.age < 41 AND b.age < 49) WITH a AS k, count(*) AS n WHERE n > 2", 1.3),
+        ("(a:P)-[:V]->(b)<-[:K]-(c) WHERE c.age < 9 WITH a AS k, count(*) AS n WHERE n > 1", 1.5),
         ("(a:P)-[:K]->(b), (a)-[:V]->(c) WHERE b.age = 49 WITH a AS k, count(*) AS n WHERE n > 8", 1.3),
     ],
 )
