@@ -134,8 +134,8 @@ def _all_nodes(name: str, known: Below) -> tuple[Any, Any] | None:
         found = _seen_nodes(name, known)
         if found is None or not len(found[0]):
             return None
-        ids, place = np.unique(found[0], return_inverse=True)
-        return ids, np.bincount(place, found[1], len(ids)).astype(np.float64)
+        different, place = np.unique(found[0], return_inverse=True)
+        return different, np.bincount(place, found[1], len(different)).astype(np.float64)
     ids = None if node is None else every_node(_asked_of(name, known), node.labels, catalog)
     if ids is None:
         return None
