@@ -187,10 +187,10 @@ def admitted_nodes(predicates: Sequence[Expr], labels: LabelExpr | None, catalog
             return None
         names = frozenset[str]().union(*map(free_variables, predicates))
         mask, known = conjunction(predicates, dict.fromkeys(names, (sample, "node")), known_values())
-        if mask is None or len(known) < len(predicates):
+        if len(known) < len(predicates):
             return None
-        if every or sample.size == sample.total or how_many(mask) >= _ENOUGH:
-            return sample.ids("node", mask)
+        if every or mask is None or sample.size == sample.total or how_many(mask) >= _ENOUGH:
+            return sample.ids("node", slice(None) if mask is None else mask)
     return None
 
 

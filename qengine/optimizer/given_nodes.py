@@ -14,16 +14,15 @@ from qengine._frozen import frozen
 from qengine.catalog.view import CatalogView, Incidence
 from qengine.optimizer.correlation import Joint, admitted_nodes
 from qengine.optimizer.filters import Below, below
-from qengine.optimizer.labels import matching_types
+from qengine.optimizer.given_trees import ENTRIES, Hop, embeddings, every_node, hops_of, may_have
 from qengine.optimizer.peeking import known_values
 from qengine.plan.expr import Expr, Variable
 from qengine.plan.logical import Filter, Operator, Project
-from qengine.plan.pattern import Direction, LabelIs, LabelOr, named
-from qengine.plan.physical import Attach, EdgeLevel, Search, Source, VertexLevel, Walk
+from qengine.plan.pattern import Direction, named
+from qengine.plan.physical import Attach, Search, Walk
 from qengine.plan.traverse import free_variables
 
 _NODES = 1024  # that are looked at
-_ENTRIES = 1 << 13  # of their lists
 _FEW = 16  # rows of a sample
 _SEED = 23
 
@@ -32,27 +31,30 @@ _SEED = 23
 class Found:
     """How many embeddings each of some rows has: float64, not all whole.
 
-    ``expected``: of a row of which nothing is known, which is as if it had been looked at, too.
+    ``weights``: which share of all rows each stands for, float64. ``expected``: of a row of which nothing is known;
+    ``doubt``: the share of rows that are as if they were such.
     """
 
     each: Any
+    weights: Any
     expected: float
+    doubt: float
 
     @property
     def mean(self) -> float:
         """How many embeddings a row is expected to have."""
-        return float((self.each.sum() + self.expected) / (len(self.each) + 1.0))
+        return float((self.each * self.weights).sum() + self.expected * self.doubt)
 
     @property
     def some(self) -> float:
         """How many of the rows have any."""
-        return float(((self.each > 0.0).sum() - expm1(-self.expected)) / (len(self.each) + 1.0))
+        return float(self.weights[self.each > 0.0].sum() - expm1(-self.expected) * self.doubt)
 
     def share(self, op: str, number: float) -> float:
         """Return how many of the rows have as many as compare so with a number."""
         from qengine.optimizer.sampled import COMPARED
 
-        return float((COMPARED[op](self.each.round(), number).sum() + 0.5) / (len(self.each) + 1.0))
+        return float((COMPARED[op](self.each.round(), number) * self.weights).sum() + 0.5 * self.doubt)
 
 
 def found_from(search: Search, rows: Operator, catalog: CatalogView) -> Found | None:
@@ -60,76 +62,87 @@ def found_from(search: Search, rows: Operator, catalog: CatalogView) -> Found | 
 
     ``rows``: the plan that gives the node. None for searches that aren't trees around it, and where that isn't known.
     """
-    hops = _hops(search)
+    hops = hops_of(search)
     if hops is None or search.rows is None:
         return None
-    nodes = given_nodes(name_below(search.levels[0].name, rows), below(rows, catalog))
+    name, known = name_below(search.levels[0].name, rows), below(rows, catalog)
+    nodes = given_nodes(name, known)
     if nodes is None or not len(nodes):
         return None
     import numpy as np
 
     _, first, place = np.unique(nodes, return_index=True, return_inverse=True)
     order = np.argsort(first)  # of the different nodes: as they were drawn
-    found = _embeddings(nodes[first[order]], 0, hops, catalog)
+    found = embeddings(nodes[first[order]], 0, hops, catalog)
     if found is None:
         return None
     count = len(nodes) if len(found) == len(order) else first[order[len(found)]]
-    return Found(found[np.argsort(order)[place[:count]]], search.rows)
+    each = found[np.argsort(order)[place[:count]]]
+    doubt = 1.0 / (count + 1.0)
+    seen = Found(each, np.full(count, doubt), search.rows, doubt)
+    return _rare_rows(seen, nodes[:count], name, known, hops)
 
 
-@frozen
-class _Hop:
-    """A relationship to the vertex of level ``place``, from one that is nearer to the given one.
+def _rare_rows(seen: Found, nodes: Any, name: str, known: Below, hops: Mapping[int, Sequence[Hop]]) -> Found:
+    """Return what is found of rows, looking further where few have an embedding, or few have none.
 
-    ``edge``: the relationship, if the search binds it. ``taken``: how many of the relationships that it may be are
-    others of the tree.
+    Nodes that may have one are found from the far ends of what is asked for; those that may have none are the ones with
+    the fewest relationships. Both are looked at apart from the others, for which the rows that were seen stand.
     """
+    import numpy as np
 
-    place: int
-    end: VertexLevel
-    edge: EdgeLevel | None
-    taken: int
+    have = int((seen.each > 0.0).sum())
+    few = have <= len(nodes) - have
+    every = _all_nodes(name, known) if min(have, len(nodes) - have) < _FEW else None
+    if every is None:
+        return seen
+    ids, weights = every
+    catalog = known.catalog
+    if few:
+        likely = may_have(0, hops, catalog)
+        place = None if likely is None else np.flatnonzero(np.isin(ids, likely))
+    else:
+        lists = [catalog.degrees_of(ids, hop.kind(catalog)) for hop in hops[0]]
+        place = np.argsort(np.minimum.reduce(lists), kind="stable")
+        place = place[: np.searchsorted(np.cumsum(sum(lists)[place]), ENTRIES, side="right")]
+    if place is None or not weights.sum():
+        return seen
+    each = embeddings(ids[place], 0, hops, catalog) if len(place) else np.empty(0)
+    if each is None or (few and len(each) < len(place)):
+        return seen
+    place = place[: len(each)]
+    asked = weights[place] / weights.sum()
+    others = ~np.isin(nodes, ids[place])
+    left = 1.0 - float(asked.sum())
+    if few:  # all that may have any are among these
+        return Found(each, asked, 0.0, left)
+    doubt = left / (int(others.sum()) + 1.0)
+    rest = seen.each[others]
+    return Found(np.concatenate([each, rest]), np.concatenate([asked, np.full(len(rest), doubt)]), seen.expected, doubt)
 
-    @property
-    def conditions(self) -> Sequence[Expr]:
-        """What is asked of the vertex, and of the relationship."""
-        return (*self.end.predicates, *(self.edge.predicates if self.edge is not None else ()))
 
+def _all_nodes(name: str, known: Below) -> tuple[Any, Any] | None:
+    """Return the ids of all nodes that may be in a column, and how many rows each has, times a constant: float64.
 
-def _hops(search: Search) -> dict[int, list[_Hop]] | None:
-    """Return the relationships of a tree around its one given node, by the level that each begins at; else None."""
-    if search.seeds != 1 or len(search.levels) < 2:
-        return None
-    edges = {}
-    for edge in search.levels:
-        if isinstance(edge, EdgeLevel):
-            if edge.conditions or frozenset((edge.start, edge.end)) in edges:
-                return None
-            edges[frozenset((edge.start, edge.end))] = edge
-    hops: dict[int, list[_Hop]] = {}
-    for place, level in enumerate(search.levels):
-        if place == 0 or not isinstance(level, VertexLevel):
-            continue
-        if len(level.sources) != 1 or level.conditions or level.less or level.greater:
+    Of a sample, where conditions on what they are joined with say which have rows. None where they are too many, or
+    that isn't known.
+    """
+    import numpy as np
+
+    joints, walks, node, catalog = _joined(name, known), _walks(name, known), known.nodes.get(name), known.catalog
+    if any(_asked(each, known, name) for each in joints):
+        found = _seen_nodes(name, known)
+        if found is None or not len(found[0]):
             return None
-        (source,) = level.sources
-        around = [each.end.sources[0] for each in hops.get(source.level, ())]
-        near = search.levels[source.level]
-        if isinstance(near, VertexLevel) and near.sources:
-            (back,) = near.sources
-            around.append(Source(back.level, back.types, back.direction.reversed()))
-        bound = edges.get(frozenset((source.level, place)))
-        apart = level.different or level.pairs or (bound is not None and bound.different)
-        taken = sum(_same_kind(source, other) for other in around) if apart else 0
-        hops.setdefault(source.level, []).append(_Hop(place, level, bound, taken))
-    return hops
-
-
-def _same_kind(one: Source, other: Source) -> bool:
-    """Tell whether relationships that lead to two levels from the same one are the same, which way aside if either."""
-    return one.types == other.types and (
-        one.direction is other.direction or Direction.BOTH in (one.direction, other.direction)
-    )
+        different, place = np.unique(found[0], return_inverse=True)
+        return different, np.bincount(place, found[1], len(different)).astype(np.float64)
+    ids = None if node is None else every_node(_asked_of(name, known), node.labels, catalog)
+    if ids is None:
+        return None
+    weights = np.ones(len(ids))
+    for joint in joints:
+        weights = weights * catalog.degrees_of(ids, joint.incidence(name, known.nodes))
+    return ids, weights * _begun(ids, walks, joints, catalog)
 
 
 def name_below(name: str, rows: Operator) -> str:
@@ -151,15 +164,23 @@ def given_nodes(name: str, known: Below) -> Any:
 
     ``known``: what the rows come from, in which the column has this name.
     """
+    found = _seen_nodes(name, known)
+    return None if found is None else _drawn(*found)
+
+
+def _seen_nodes(name: str, known: Below) -> tuple[Any, Any] | None:
+    """Return ids of nodes that are in a column of rows of a sample: int64, and how often: float64, None: once each.
+
+    None where that isn't known.
+    """
     import numpy as np
 
     catalog = known.catalog
-    joints = [each for each in known.joints if name in each.ends and len(set(each.ends)) == 2]
-    walks = [each for each in known.walks if each.start == name and each.minimum]
+    joints, walks = _joined(name, known), _walks(name, known)
     if not joints:
         node = known.nodes.get(name)
-        ids = None if node is None else admitted_nodes(node.predicates, node.labels, catalog)
-        return _drawn(ids, None if ids is None or not walks else _begun(ids, walks, joints, catalog))
+        ids = None if node is None else admitted_nodes(_asked_of(name, known), node.labels, catalog)
+        return None if ids is None else (ids, _begun(ids, walks, joints, catalog) if walks else None)
     joint = max(joints, key=lambda each: _asked(each, known))
     of_types = (_ends(name, joint, type, known, catalog) for type, edges in joint.types if edges)
     parts = [found for found in of_types if found is not None]
@@ -176,7 +197,20 @@ def given_nodes(name: str, known: Below) -> Any:
     if walks:
         begun = _begun(ids, walks, joints, catalog)
         weights = begun if weights is None else weights * begun
-    return _drawn(ids, weights)
+    return ids, weights
+
+
+def _joined(name: str, known: Below) -> list[Joint]:
+    return [each for each in known.joints if name in each.ends and len(set(each.ends)) == 2]
+
+
+def _walks(name: str, known: Below) -> list[Walk]:
+    return [each for each in known.walks if each.start == name and each.minimum]
+
+
+def _asked_of(name: str, known: Below) -> list[Expr]:
+    """Return the conditions on a node alone."""
+    return [*known.nodes[name].predicates, *(each for each in known.given if free_variables(each) == {name})]
 
 
 def _begun(nodes: Any, walks: Sequence[Walk], joints: Sequence[Joint], catalog: CatalogView) -> Any:
@@ -221,8 +255,11 @@ def _ends(name: str, joint: Joint, type: str, below: Below, catalog: CatalogView
     return found
 
 
-def _asked(joint: Joint, below: Below) -> int:
-    return len(joint.predicates) + sum(len(below.nodes[end].predicates) for end in joint.ends)
+def _asked(joint: Joint, below: Below, aside: str = "") -> int:
+    """Return how many conditions there are on a relationship and its ends; ``aside``: but for those on this one."""
+    names = {*joint.ends, joint.name} - {aside}
+    across = sum(bool(free_variables(each) & names) for each in below.given) if aside else 0
+    return len(joint.predicates) + across + sum(len(below.nodes[end].predicates) for end in names & {*joint.ends})
 
 
 def _drawn(ids: Any, weights: Any) -> Any:
@@ -235,61 +272,3 @@ def _drawn(ids: Any, weights: Any) -> Any:
     if weights is None:
         return random.permutation(ids)[:_NODES]
     return random.choice(ids, _NODES, p=weights / weights.sum())
-
-
-def _embeddings(nodes: Any, level: int, hops: Mapping[int, Sequence[_Hop]], catalog: CatalogView) -> Any:
-    """Return how many embeddings of what hangs at a level nodes have that are there: float64; None if it isn't known.
-
-    Of nodes with many relationships, perhaps only of the first of them.
-    """
-    found: Any = None
-    for hop in hops.get(level, ()):
-        each = _hits(nodes, hop, hops, catalog)
-        if each is None:
-            return None
-        found = each if found is None else found[: len(each)] * each[: len(found)]
-    return found
-
-
-def _hits(nodes: Any, hop: _Hop, hops: Mapping[int, Sequence[_Hop]], catalog: CatalogView) -> Any:
-    """Return how many embeddings of a relationship, and of what hangs at its other end, some nodes have."""
-    import numpy as np
-
-    from qengine.optimizer.sampled import conjunction
-
-    (source,) = hop.end.sources
-    admitted = LabelOr(tuple(map(LabelIs, source.types))) if source.types else None
-    types = matching_types(catalog, admitted)
-    out, into = source.direction is not Direction.IN, source.direction is not Direction.OUT
-    names = tuple(info.name for info in types)
-    degrees = catalog.degrees_of(nodes, Incidence(names, out, into, named(hop.end.labels)))
-    if degrees is None:
-        return None
-    left = (degrees - hop.taken).clip(0.0)
-    if not hop.conditions and hop.place not in hops:
-        return left
-    count = max(1, int(np.searchsorted(np.cumsum(degrees), _ENTRIES, side="right")))
-    unique, place = np.unique(nodes[:count], return_inverse=True)
-    found = np.zeros(len(unique))
-    for info in types:
-        both = (out and into) or info.undirected
-        near, far = ("start", "end") if out else ("end", "start")
-        sample = catalog.relationships_at(info.name, unique, near, named(hop.end.labels), both=both)
-        if sample is None:
-            return None
-        if not sample.size:
-            continue
-        at = {hop.end.name: (sample, far), **({} if hop.edge is None else {hop.edge.name: (sample, "relationship")})}
-        mask, known = conjunction(hop.conditions, at, known_values())
-        if len(known) < len(hop.conditions):
-            return None
-        mask = np.ones(sample.size, np.bool_) if mask is None else mask
-        weights = sample.total / sample.size
-        if hop.place in hops and mask.any():
-            ends, of = np.unique(sample.ids(far, mask), return_inverse=True)
-            beyond = _embeddings(ends, hop.place, hops, catalog)
-            if beyond is None or len(beyond) < len(ends):
-                return None
-            weights = weights * beyond[of]
-        np.add.at(found, np.searchsorted(unique, sample.ids(near, mask)), weights)
-    return found[place] * np.where(degrees > 0.0, left / np.maximum(degrees, 1.0), 0.0)[:count]

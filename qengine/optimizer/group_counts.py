@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from math import ceil, expm1, floor, inf, log1p, prod, sqrt
 from typing import Any
 
-from qengine._frozen import frozen
 from qengine.catalog.view import CatalogView, Sample
 from qengine.optimizer.correlation import Joint
 from qengine.optimizer.filters import Below
 from qengine.optimizer.filters import below as below_rows
+from qengine.optimizer.group_sizes import Groups, groups_along
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.peeking import counts_rare, known_values
 from qengine.optimizer.unjoined import Element, sample_of
@@ -26,9 +26,7 @@ from qengine.types import BOOLEAN
 
 _UNKNOWN = 0.75  # exponent: of so many rows
 _TRUTHS = 2.0
-_ALL = 0.95  # the share of a node's relationships from which all are rows
 _FEW = 16  # nodes of a sample that have a row: fewer say little of how many there are
-_MOST_TERMS = 64  # of a Poisson distribution that are added up
 
 
 def different_rows(keys: Sequence[Expr], below: Operator, rows: float, catalog: CatalogView) -> float:
@@ -86,42 +84,9 @@ def share_of_counts(op: str, size: float, mean: float) -> float:
     return _share(op, size, lambda than: 1.0 if than < 0.0 else some * rest**than)
 
 
-@frozen
-class _Groups:
-    """Groups that were seen: how many rows each is expected to have, and how many such groups there are: float64.
-
-    ``exact``: it has just these rows; else as if each of them were drawn by itself.
-    """
-
-    each: Any
-    times: Any
-    exact: bool
-
-    @property
-    def number(self) -> float:
-        """How many groups have a row."""
-        return float((self._more(0) * self.times).sum())
-
-    def larger(self, than: float) -> float:
-        """Return the share of the groups of a row or more that have more than some rows."""
-        return float((self._more(max(than, 0.0)) * self.times).sum()) / max(self.number, 1e-12)
-
-    def _more(self, than: float) -> Any:
-        """Return how likely each group has more than some rows."""
-        import numpy as np
-
-        if self.exact or than > _MOST_TERMS:
-            return self.each > than + (0.5 if than else 0.0)
-        term = fewer = np.exp(-self.each)
-        for number in range(1, int(than) + 1):
-            term = term * self.each / number
-            fewer = fewer + term
-        return 1.0 - fewer
-
-
 def _groups(
     names: frozenset[str], keys: Sequence[Expr], rows: float, known: Below, most: float | None
-) -> _Groups | None:
+) -> Groups | None:
     """Return the groups that keys on one node make of so many rows; None for others, and where too little is seen.
 
     ``most``: how many values the keys have, whatever relationships their nodes have; None where that isn't known.
@@ -138,8 +103,10 @@ def _groups(
     if node is None or not joints:
         return None
     (name,) = names
-    found = _seen(name, node, known)
     of_node = any(isinstance(key, Variable) for key in keys)
+    if (along := groups_along(name, () if of_node else keys, rows, joints, known)) is not None:
+        return along
+    found = _seen(name, node, known)
     codes = (
         None if found is None else codes_of_values(() if of_node else keys, {name: (found[0], "node")}, known_values())
     )
@@ -153,16 +120,15 @@ def _groups(
     share, seen = sample.size / sample.total, float(ways.sum())
     if not seen or (share < 1.0 and np.count_nonzero(ways) < _FEW):
         return None
-    times = rows * share / seen
-    each, exact = ways * times, times >= _ALL
+    kept = rows * share / seen
     if of_node:
-        return _Groups(each, np.full(len(each), 1.0 / share), exact)
+        return Groups(ways, np.full(len(ways), 1.0 / share), kept)
     _, of, sizes = np.unique(codes[mask], return_inverse=True, return_counts=True)
     values = most or inf
     if most is None or any(free_variables(each) == names for each in known.given):  # at most others than those seen
         values = min(values, len(sizes) + int((sizes == 1).sum()) * (1.0 / share - 1.0))
     alike = min(max(len(sizes) / values / share, 1.0), 1.0 / share)  # nodes of a value, of those that were seen
-    return _Groups(np.bincount(of, weights=each) * alike, np.full(len(sizes), values / len(sizes)), exact)
+    return Groups(np.bincount(of, weights=ways) * alike, np.full(len(sizes), values / len(sizes)), kept)
 
 
 def _seen(name: str, node: Element, known: Below) -> tuple[Sample, Any] | None:

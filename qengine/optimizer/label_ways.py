@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from qengine._beside import Beside
-from qengine._frozen import replace
+from qengine._frozen import frozen, replace
 from qengine.catalog.view import CatalogView, Incidence, RelationshipTypeInfo
 from qengine.optimizer.labels import exactly, sets_of
 from qengine.plan.pattern import LabelExpr, named
@@ -32,6 +32,26 @@ def label_ways(catalog: CatalogView, types: Sequence[RelationshipTypeInfo], out:
     return found
 
 
+@frozen
+class _Returns:
+    """What is known of going back along a hop, of each pair of label sets of that.
+
+    Attributes
+    ----------
+    back
+        int64: the pair that leads back.
+    likely
+        float64: how likely a relationship of it is the same one.
+    more
+        float64: how many more others there are than any node has: 0 where that isn't ``known``, which is bool.
+    """
+
+    back: Any
+    likely: Any
+    more: Any
+    known: Any
+
+
 class LabelWays:
     """Pairs of label sets that relationships join. Kept for each catalogue: no query changes it.
 
@@ -47,8 +67,8 @@ class LabelWays:
         self.types, self.out, self.into = tuple(types), out, into
         self._leaving = Incidence(tuple(info.name for info in types), out, into, None)
         self._sizes = np.array([max(size, 1) for _, size in catalog.label_sets], np.float64)
-        self._times: dict[tuple[int, int], float] = {}
-        self._back: dict[Incidence, tuple[Any, Any]] = {}
+        self._times: dict[tuple[Incidence, int, int], float] = {}
+        self._back: dict[Incidence, _Returns] = {}
         count = len(self._sizes)
         rows = _between_sets(catalog, types, out, into)
         self._keys, which = np.unique(rows[:, 0] * count + rows[:, 1], return_inverse=True)
@@ -89,33 +109,43 @@ class LabelWays:
             float64[pairs]: walks whose last hop is between two label sets.
         """
         found = self.onward(self, flow, catalog)
+        returns = self._returning(self, catalog)
         first = np.argsort(-flow, kind="stable")[:_MOST]
         passing = flow[first] / self._sizes[self.ends[first, 1]]
         pairs = np.where(self.ends[first, 1, None] == self.ends[:, 0], passing[:, None] * self.edges, 0.0)
         for each in np.argsort(-pairs, axis=None, kind="stable")[:_MOST].tolist():
-            come, leaves = divmod(each, len(self.edges))
-            if not pairs[come, leaves]:
+            place, leaves = divmod(each, len(self.edges))
+            come = int(first[place])
+            if not pairs[place, leaves]:
                 break
-            found[leaves] += pairs[come, leaves] * (self._together(int(first[come]), leaves, catalog) - 1.0)
+            if not (returns.known[come] and returns.back[come] == leaves):
+                found[leaves] += pairs[place, leaves] * (self._together(self, come, leaves, catalog) - 1.0)
         return np.clip(found, 0.0, MOST_WALKS)
 
     def onward(self, came: LabelWays, flow: Any, catalog: CatalogView, *, differ: bool = True) -> Any:
         """Return how many walks there are after a hop along these ways, if nodes of a label set are all alike.
 
+        But who is come to by a relationship has that one, and perhaps more of its kind than others.
         ``came``: the ways of the hop before, whose walks ``flow`` tells. ``differ``: none goes back over the same one.
         """
         further = (came.to_each(flow) / self._sizes)[self.ends[:, 0]] * self.edges
         if not differ or not len(further):
             return further
-        back, returning = self._returning(came, catalog)
-        return further - np.bincount(back, flow * returning, len(further))
+        returns = self._returning(came, catalog)
+        return np.maximum(further + np.bincount(returns.back, flow * returns.more, len(further)), 0.0)
+
+    def back(self, came: LabelWays, flow: Any, catalog: CatalogView) -> Any:
+        """Return how many walks would go back over the relationship of their last hop: as for ``onward``."""
+        if not len(self.edges):
+            return self.edges
+        returns = self._returning(came, catalog)
+        return np.bincount(returns.back, flow * returns.likely, len(self.edges))
 
     def leaving(self, place: int, catalog: CatalogView) -> Incidence:
         """Return the kind of relationships by which hops lead to a label set."""
         return replace(self._leaving, labels=named(exactly(catalog, place)))
 
-    def _returning(self, came: LabelWays, catalog: CatalogView) -> tuple[Any, Any]:
-        """Return of each pair of the hop before the one that leads back, and how likely the same relationship does."""
+    def _returning(self, came: LabelWays, catalog: CatalogView) -> _Returns:
         key = came._leaving
         found = self._back.get(key)
         if found is None:
@@ -123,22 +153,30 @@ class LabelWays:
             shared = [info for info in came.types if info in self.types]
             alike = _between_sets(catalog, shared, came.out and self.into, came.into and self.out)
             places = np.searchsorted(came._keys, alike[:, 0] * count + alike[:, 1])
-            returning = np.bincount(places, alike[:, 2], len(came._keys)) / came.edges
+            likely = np.bincount(places, alike[:, 2], len(came._keys)) / came.edges
             turned = came.ends[:, 1] * count + came.ends[:, 0]
             back = np.minimum(np.searchsorted(self._keys, turned), len(self._keys) - 1)
-            found = self._back[key] = back, np.where(self._keys[back] == turned, returning, 0.0)
+            likely = np.where(self._keys[back] == turned, likely, 0.0)
+            more, known = np.zeros(len(likely)), np.zeros(len(likely), np.bool_)
+            for come in np.argsort(-likely * came.edges, kind="stable")[:_MOST].tolist():
+                if likely[come]:
+                    leaves = int(back[come])
+                    mean = self.edges[leaves] / self._sizes[self.ends[leaves, 0]]
+                    more[come] = (self._together(came, come, leaves, catalog) - 1.0) * mean - likely[come]
+                    known[come] = True
+            found = self._back[key] = _Returns(back, likely, more, known)
         return found
 
-    def _together(self, come: int, leaves: int, catalog: CatalogView) -> float:
+    def _together(self, came: LabelWays, come: int, leaves: int, catalog: CatalogView) -> float:
         """Return how many times as many relationships of a pair as others those have who are come to by another one."""
-        found = self._times.get((come, leaves))
+        kind = came._leaving
+        found = self._times.get((kind, come, leaves))
         if found is None:
-            before, place = self.ends[come].tolist()
-            kind = self._leaving
+            before, place = came.ends[come].tolist()
             arriving = Incidence(kind.types, kind.into, kind.out, named(exactly(catalog, before)))
             leaving = self.leaving(int(self.ends[leaves, 1]), catalog)
             found = catalog.together(named(exactly(catalog, place)), arriving, leaving)
-            self._times[come, leaves] = found
+            self._times[kind, come, leaves] = found
         return found
 
 

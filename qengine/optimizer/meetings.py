@@ -142,7 +142,9 @@ def corrections(
     return [
         (part, max(factor, _LEAST))
         for sets in (four, three)
-        for part, (times, factor) in sorted(sets.items(), key=lambda each: -max(each[1][0], 1.0 / each[1][0]))
+        for part, (times, factor) in sorted(
+            sets.items(), key=lambda each: -max(each[1][0], 1.0 / max(each[1][0], _LEAST))
+        )
         if not 1.0 / _ALIKE < times < _ALIKE
     ]
 

@@ -136,12 +136,10 @@ class _Hops:
         """Return how many first hops there would be back over the relationship that led to the start."""
         outward = start == joint.ends[0]
         here, there = (known.nodes[name].labels for name in (joint.ends if outward else joint.ends[::-1]))
-        same_way = 0.5 if joint.both else float(self.out if outward else self.into)
-        shared = {info.name: 1.0 if info.undirected or (self.out and self.into) else same_way for info in self.types}
-        total = sum(edges for _, edges in joint.types)
-        share = sum(edges * shared.get(name, 0.0) for name, edges in joint.types) / max(total, 1.0)
-        back = self.ways.edges * self.ways.between(here, there, self.catalog)
-        return back * (share / max(float(back.sum()), 1.0))
+        types = [info for info in matching_types(self.catalog, None) if info.name in dict(joint.types)]
+        came = label_ways(self.catalog, types, joint.both or not outward, joint.both or outward)
+        flow = came.edges * came.between(there, here, self.catalog)
+        return self.ways.back(came, flow / max(float(flow.sum()), 1.0), self.catalog)
 
     def _factor(self, start: Element, end: Element) -> float:
         """Return how many times as many relationships as by shares alone conditions on their ends leave."""

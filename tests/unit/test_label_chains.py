@@ -10,9 +10,12 @@ import pytest
 
 from qengine import Graph
 from qengine.estimates import plan_counted
+from qengine.optimizer.given_labels import with_likely_labels
 from qengine.optimizer.label_ways import label_ways
-from qengine.optimizer.labels import matching_types
-from qengine.plan.pattern import LabelIs
+from qengine.optimizer.labels import matching_types, vertex_count
+from qengine.optimizer.pattern_edges import edge_of_types
+from qengine.plan.logical import Unit
+from qengine.plan.pattern import LabelIs, PatternNode, PatternRelationship
 from qengine.qerror import q_error
 
 
@@ -105,3 +108,45 @@ def test_hops_of_different_kinds(layers: Graph) -> None:
         text += f"{left}[:{steps[place][0]}]{right}(n{place + 1})"
         count = layers.query(f"MATCH {text} RETURN count(*)").value()
         assert q_error(count, float(flow.sum())) < 1.25
+
+
+def test_nodes_have_the_labels_that_their_relationships_leave(layers: Graph) -> None:
+    store = layers._store
+    nodes = {name: PatternNode(name) for name in "abcd"}
+    (hop,) = (info for info in matching_types(store, LabelIs("N")))
+    edges = [
+        edge_of_types(PatternRelationship(f"r{place}", *ends, LabelIs("N")), (hop,))
+        for place, ends in enumerate(pairwise("abcd"))
+    ]
+    found = with_likely_labels(nodes, edges, (), Unit(), store)
+    assert [vertex_count(store, found[name].labels) for name in "abcd"] == [300] * 4
+
+
+@pytest.fixture(scope="module")
+def orders() -> Iterator[Graph]:
+    """400 customers, of whom few refer and place orders, each placed by one: one relationship in two per node."""
+    source = Random(3)
+    nodes = [{"id": k, "labels": ["Customer"], "properties": {"n": k}} for k in range(400)]
+    nodes += [{"id": k, "labels": ["Order"], "properties": {"n": k}} for k in range(400, 1400)]
+    edges = [{"type": "PLACED", "start": int(400 * source.random() ** 4), "end": k} for k in range(400, 1400)]
+    for _ in range(200):
+        ends = int(400 * source.random() ** 3), int(400 * source.random() ** 2)
+        edges.append({"type": "REFERRED", "start": ends[0], "end": ends[1]})
+    yield Graph.from_records(nodes, edges)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(a)-[:PLACED]-(b)-[:REFERRED]->(c)<-[:REFERRED]-(d)",
+        "(a)-[:REFERRED]-(b)-[:REFERRED]-(c)-[:PLACED]-(d)",
+        "(a)-[:PLACED]->(b)<-[:PLACED]-(c)",
+        "(a)<-[:PLACED]-(b), (a)-[:PLACED*2]-(w)",
+        "(a)-[:PLACED]->(b), (a)-[:PLACED*2]-(w)",
+        "(a)-[:PLACED|REFERRED]->(b), (b)-[:PLACED*1..2]-(w)",
+    ],
+)
+def test_few_relationships_that_lead_to_who_has_others(orders: Graph, pattern: str) -> None:
+    count = orders.query(f"MATCH {pattern} RETURN count(*)").value()
+    found = expected(orders, f"MATCH {pattern}")
+    assert q_error(count, found) < 2.0, (found, count)

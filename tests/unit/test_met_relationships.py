@@ -205,3 +205,9 @@ def test_relationships_between_label_expressions_are_counted(
     kinds = [Incidence(("K",), True, False, form) for form in (X, LabelNot(X))]
     both = [store.degrees_of(store.node_sample(None).ids("node", slice(None)), kind) for kind in kinds]
     assert sum(map(sum, both)) == len(pairs)
+
+
+def test_conditions_that_no_relationship_satisfies(hubs: Graph) -> None:
+    pattern = "(a:A)-[r:K]-(b)-[s:K]-(c:B), (b)-[t:L]->(d)"
+    text = f"MATCH {pattern} WHERE b.kind = 2 AND c.kind = 3 AND s.w > 70 AND r.w < 2"
+    assert expected_count(plan_counted(hubs._store, text).physical.root, hubs._store, 0.95)[0] < 1.0

@@ -81,7 +81,7 @@ def _planner(graph: Graph, cases: Sequence[Drawn], worst: int) -> None:
 
 
 def _budget(graph: Graph, cases: Sequence[Drawn], budget: float, worst: int) -> None:
-    errors, times, busy, held, zeros, ratios = [], [], [], 0, 0, []
+    errors, times, busy, held, zeros, ratios = [], [], [], [], 0, []
     for seed, case in enumerate(cases):
         try:
             found, seconds, processor = _timed(graph, case, budget, seed)
@@ -90,15 +90,17 @@ def _budget(graph: Graph, cases: Sequence[Drawn], budget: float, worst: int) -> 
         errors.append((q_error(case.truth, found.value), found.value, case))
         times.append(1e3 * seconds / budget)
         busy.append(1e3 * processor / budget)
-        held += found.low <= case.truth <= found.high
+        held.append((found.is_exact, found.low <= case.truth <= found.high))
         zeros += found.value == 0 and case.truth >= 10
         if case.truth > found.upper_bound * (1 + 1e-9):
             print(f"  BELOW THE COUNT: {found.upper_bound} < {case.truth} {case.text}")
         ratios.append(found.upper_bound / max(1, case.truth))
     _told(f"estimate, {budget:g} ms", [error for error, *_ in errors])
     _told("  of patterns with embeddings", [error for error, _, case in errors if case.truth])
+    sampled = [holds for is_exact, holds in held if not is_exact]
     print(
-        f"  held {held / len(errors):.1%}, zeros {zeros}; time/budget {_quantiles(times)}; "
+        f"  held {sum(holds for _, holds in held) / len(errors):.1%}, of {len(sampled)} not counted {sum(sampled)}, "
+        f"zeros {zeros}; time/budget {_quantiles(times)}; "
         f"of the processor {_quantiles(busy)}; bound/count {_quantiles(ratios)}"
     )
     _list(errors, worst)

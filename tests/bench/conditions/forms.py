@@ -17,6 +17,7 @@ import pyarrow as pa
 from qengine import Graph
 from qengine.errors import QengineError
 from tests.bench.conditions.families import families_graph
+from tests.bench.conditions.generated import papers, shop
 from tests.bench.conditions.graphs import GROUNDS
 from tests.bench.conditions.patterns import Drawn, literal
 
@@ -321,4 +322,6 @@ FORMS: dict[str, Callable[[], Graph]] = {
     **{f"forms: {name}": (lambda ground=ground: ground().graph) for name, ground in GROUNDS.items()},
     "forms: skewed": lambda: families_graph(_SEED),
     "forms: dense": _dense,
+    "forms: shop": shop,
+    "forms: papers": papers,
 }

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from qengine import Graph
 from qengine.testing import open_graphs as og
+from tests.bench.conditions.generated import skewed
 from tests.bench.network.tables import tables as network_tables
 
 _SEED = 11
@@ -63,9 +64,9 @@ def social(persons: int = 20_000, knows: int = 300_000) -> Graph:
     language = np.where(random.random(persons) < 0.85, country, random.integers(0, _COUNTRIES, persons))
     by_rank = random.permutation(persons)
     drawn = knows * 3 // 2
-    start = by_rank[_skewed(random, persons, drawn, 0.6)]
+    start = by_rank[skewed(random, persons, drawn, 0.6)]
     near = start + np.rint(random.laplace(0, _NEAR, drawn)).astype(np.int64)
-    end = np.where(random.random(drawn) < 0.7, near, by_rank[_skewed(random, persons, drawn, 0.6)]) % persons
+    end = np.where(random.random(drawn) < 0.7, near, by_rank[skewed(random, persons, drawn, 0.6)]) % persons
     pairs = np.unique((start * persons + end)[start != end])
     pairs = np.sort(random.permutation(pairs)[:knows])
     start, end = pairs // persons, pairs % persons
@@ -73,7 +74,7 @@ def social(persons: int = 20_000, knows: int = 300_000) -> Graph:
     rank = np.minimum(degree // 10, 20) + random.integers(0, 3, persons)
     weight = random.random(len(start)) ** 4
     since = 2024 - np.minimum(age[start], age[end]) + random.integers(10, 20, len(start))
-    tag = np.repeat(ids, 5), _skewed(random, _TAGS, 5 * persons, 0.8)
+    tag = np.repeat(ids, 5), skewed(random, _TAGS, 5 * persons, 0.8)
     liked = np.unique(tag[0] * _TAGS + (tag[1] + 7 * country[tag[0]]) % _TAGS)
     nodes = {
         "Person": pa.table(
@@ -103,11 +104,6 @@ def social(persons: int = 20_000, knows: int = 300_000) -> Graph:
             ),
         ],
     )
-
-
-def _skewed(random: np.random.Generator, count: int, size: int, exponent: float) -> np.ndarray:
-    weights = (1 + np.arange(count)) ** -exponent
-    return np.searchsorted(np.cumsum(weights / weights.sum()), random.random(size)).clip(0, count - 1)
 
 
 def _social() -> Ground:
