@@ -241,6 +241,7 @@ class _Met:
 
     def states(self, found: ByVertex) -> StateOf:
         """Return the states of groups of the vertices with embeddings."""
+
         def of_groups(each: Aggregator, groups: Groups) -> State:
             met = self._met(found, groups)
             if self._call.name == "count":
