@@ -64,10 +64,8 @@ def call(control: Control, function: Callable[..., int], *args: Any) -> int:
     done.acquire()
 
     def work() -> None:
-        if not begun.acquire(blocking=False):
-            return
         try:
-            outcome.append(function(*args))
+            outcome.append(function(*args) if begun.acquire(blocking=False) else Status.INTERRUPTED)
         except BaseException as error:
             outcome.append(error)
         finally:
