@@ -46,9 +46,9 @@ class Control(ctypes.Structure):
 def call(control: Control, function: Callable[..., int], *args: Any) -> int:
     """Call a native function that may take long, and return its status.
 
-    Python handles Ctrl-C in its main thread, between two steps of Python code. So a call from the main thread
+    Python handles signals in its main thread, between two steps of Python code. So a call from the main thread
     runs on a worker, which the next call finds waiting: Ctrl-C sets ``control.stop``, which the function polls, and the
-    wait for it is short.
+    wait for it is short. So does whatever else a handler of signals raises, as of ``signal.alarm``, and is passed on.
 
     Parameters
     ----------
@@ -64,10 +64,8 @@ def call(control: Control, function: Callable[..., int], *args: Any) -> int:
     done.acquire()
 
     def work() -> None:
-        if not begun.acquire(blocking=False):
-            return
         try:
-            outcome.append(function(*args))
+            outcome.append(function(*args) if begun.acquire(blocking=False) else Status.INTERRUPTED)
         except BaseException as error:
             outcome.append(error)
         finally:
@@ -76,13 +74,15 @@ def call(control: Control, function: Callable[..., int], *args: Any) -> int:
     try:
         _Worker.waiting().do(work)
         _wait(done)
-    except KeyboardInterrupt:
+    except BaseException as error:
         control.stop = 1
-        while not outcome:  # it writes to what is freed once this has returned
-            with suppress(KeyboardInterrupt):
+        while not outcome:  # it writes to what is freed once this has ended
+            with suppress(BaseException):
                 if begun.acquire(blocking=False):  # it won't begin any more
                     break
                 _wait(done)
+        if not isinstance(error, KeyboardInterrupt):
+            raise
         return Status.INTERRUPTED
     (status,) = outcome
     if isinstance(status, BaseException):

@@ -1,7 +1,9 @@
 """How many different rows, or groups, a pattern's rows make: by sampled rows.
 
 Rows are drawn with the weights of the sampled embeddings, so that each row is as likely; how often values were drawn
-tells how many there are that weren't (GEE: Charikar, Chaudhuri, Motwani, Narasayya, PODS 2000; Chao 1984).
+tells how many there are that weren't (GEE: Charikar, Chaudhuri, Motwani, Narasayya, PODS 2000; Chao 1984). Rows that
+are unlike most others make that too few: values that no sample has shown are at least as many as Chao's bound of all
+samples says, at most as the weights of the values drawn once do; the geometric mean of both is taken.
 """
 
 from __future__ import annotations
@@ -9,10 +11,12 @@ from __future__ import annotations
 import math
 import os
 import time
+from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 
+from qengine._frozen import frozen
 from qengine.errors import QueryTimeout, Unsupported
 from qengine.estimate.prior import Prior
 from qengine.estimate.request import Request
@@ -157,16 +161,16 @@ class _Rows:
 
     def estimate(self, begin: float) -> Estimate:
         """Return what the rows say."""
-        _, high = interval(self.sums, self.request.confidence)
-        rows = self.sums.mean
         value = least = 0.0
-        most = high
+        _, most = interval(self.sums, self.request.confidence)
         if self.batches:
-            drawn, seen = self._frequencies()
-            least = float(seen)
-            value, most = _different(drawn, max(rows, 1.0), max(most, 1.0))
-            value = max(value, least)
-            most = max(most, value)
+            drawn = self._drawn()
+            least = float(np.count_nonzero(drawn.often))
+            unseen, more = drawn.unseen(self.sums.samples, self.request.confidence)
+            value = max(
+                _different(drawn.alike, max(self.sums.mean, 1.0)), least + math.sqrt(min(drawn.missed, unseen) * unseen)
+            )
+            most = max(min(most, least + more), value)
         seconds = time.perf_counter() - begin
         found = self.sums
         exact = self.bound == 0.0
@@ -177,10 +181,10 @@ class _Rows:
             value, min(least, value), most, found.samples, found.hits, method, exact, self.bound, seconds, seed=seed
         )
 
-    def _frequencies(self) -> tuple[npt.NDArray[np.int64], int]:
-        """Return how often each value is among rows that are each as likely; and how many values were seen at all.
+    def _drawn(self) -> _Drawn:
+        """Return how often each value was drawn, and how often among rows that are each as likely.
 
-        Of the sampled rows those stay whose weight reaches a number by chance, up to the mean weight of a row.
+        Of the sampled rows those are as likely whose weight reaches a number by chance, up to the mean weight of a row.
         """
         batch = concatenate_batches(self.batches)
         weights = np.concatenate(self.weights)
@@ -188,18 +192,52 @@ class _Rows:
         groups = group_rows(columns, batch.length)
         typical = np.square(weights).sum() / weights.sum()
         kept = weights > typical * np.random.default_rng(self.seed).random(len(weights))
-        return np.bincount(groups.codes[kept], minlength=groups.count), groups.count
+        often = np.bincount(groups.codes, minlength=groups.count)
+        return _Drawn(np.bincount(groups.codes[kept]), often, weights[often[groups.codes] == 1], typical)
 
 
-def _different(drawn: npt.NDArray[np.int64], rows: float, most_rows: float) -> tuple[float, float]:
-    """Return how many different values so many rows have, and at most, by how often each was drawn."""
+@frozen
+class _Drawn:
+    """How often values were drawn: int64[values].
+
+    ``alike``: among rows that are each as likely; ``often``: in all samples. ``once``: weights of the rows of values
+    that were drawn once, float64; ``typical``: what a row weighs.
+    """
+
+    alike: npt.NDArray[np.int64]
+    often: npt.NDArray[np.int64]
+    once: npt.NDArray[np.float64]
+    typical: float
+
+    @property
+    def missed(self) -> float:
+        """At least so many values were never drawn, however likely each is (Chao 1984)."""
+        once, twice = (int((self.often == k).sum()) for k in (1, 2))
+        return once * (once - 1) / (2 * (twice + 1))
+
+    def unseen(self, samples: int, confidence: float) -> tuple[float, float]:
+        """Return how many rows values have that were never drawn, and at most with about the given confidence.
+
+        A row weighs one by its chance to be drawn, so that the weights of values drawn once, summed up by the samples,
+        are the expected number of rows of values that weren't (Good 1953, weighted as by Horvitz and Thompson 1952).
+        Where hardly a value was drawn once, there may still be what so many samples needn't show (rule of three).
+        """
+        factor = NormalDist().inv_cdf(0.5 + confidence / 2)
+        found = float(self.once.sum()) / samples
+        spread = math.sqrt(float(np.square(self.once).sum())) / samples
+        fewest = -math.log((1 - confidence) / 2) * self.typical / samples
+        return found, max(found + factor * spread, fewest)
+
+
+def _different(drawn: npt.NDArray[np.int64], rows: float) -> float:
+    """Return how many different values so many rows have, by how often each was drawn."""
     n = max(int(drawn.sum()), 1)
     once, twice, more = (int(found.sum()) for found in (drawn == 1, drawn == 2, drawn > 1))
     alike = once + more + once * (once - 1) / (2 * (twice + 1))  # right if all are about as frequent (Chao)
     skewed = math.sqrt(max(rows / n, 1.0)) * once + more  # within this root of the truth, whatever they are (GEE)
     rare = max(once / max(once + more, 1), 0.5 * (twice < _ENOUGH_TWICE))  # where most were drawn often, few are left
     value = math.exp((1 - rare) * math.log(max(alike, 1.0)) + rare * math.log(max(skewed, 1.0)))
-    return min(value, rows), min(max(most_rows / n, 1.0) * once + more, most_rows)
+    return min(value, rows)
 
 
 def _most_keys(target: Target, store: ExecView) -> float:

@@ -76,6 +76,7 @@ class OpenFolder:
         self._process = os.getpid()
         self._folder: GraphFolder | None = None
         self._closed = False
+        self._ending = threading.Lock()  # of who closes, and who has just taken the folder over
         self._limit: float = LEAST_LOG
         self._checkpoints = threading.Lock()
         self._worker: threading.Thread | None = None
@@ -179,7 +180,12 @@ class OpenFolder:
         if self._follower is not None:
             self._follower.close()
             self._follower = None
-        self._folder, self._process = folder, os.getpid()
+        with self._ending:
+            if not self._closed:
+                self._folder, self._process = folder, os.getpid()
+        if self._folder is None:  # another thread has closed the graph meanwhile
+            folder.close()
+            self._check_open()
         return news
 
     def append(self, commit: Commit) -> None:
@@ -246,7 +252,8 @@ class OpenFolder:
 
     def close(self) -> None:
         """Sync and close the log once a checkpoint at work has ended, and let others write; errors as ``Log.close``."""
-        self._closed = True
+        with self._ending:
+            self._closed = True
         if threading.current_thread().name in (_WORKER, FLUSHER):  # it holds locks, and came upon a graph as garbage
             threading.Thread(target=self.close, name="qengine-close").start()
             return

@@ -7,6 +7,7 @@ import math
 import signal
 import threading
 import time
+from typing import NoReturn
 
 import pytest
 
@@ -78,6 +79,28 @@ def test_ctrl_c_stops_a_native_call() -> None:
     with pytest.raises(QueryInterrupted):
         context.run(polling, context.control)
     assert context.control.stop == 1
+
+
+def test_what_a_handler_of_signals_raises_is_passed_on_once_the_native_call_has_ended() -> None:
+    """As of ``signal.alarm``: what the call writes to is freed then."""
+    ended = []
+
+    def raising(*_: object) -> NoReturn:
+        raise TimeoutError("the caller's own")
+
+    def slow_to_stop(control: Control) -> int:
+        status = polling(control)
+        time.sleep(0.05)
+        ended.append(True)
+        return status
+
+    context, before = ExecutionContext(), signal.signal(signal.SIGINT, raising)
+    try:
+        with pytest.raises(TimeoutError, match="own"):
+            context.run(slow_to_stop, context.control)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert ended and context.control.stop == 1
 
 
 def test_ctrl_c_pressed_again_waits_for_the_native_call(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,8 @@ from qengine.testing.generate.graphs import rmat
 
 QUERY = "MATCH (a)-[:R]->(b)-[:R]->(c)-[:R]->(a) WHERE a.x >= 0 RETURN a.x % 7 AS x, count(*) AS n ORDER BY x"
 
+LONG = "/*+ search */ MATCH (a)-[:R]-(b)-[:R]-(c)-[:R]-(d)-[:R]-(e)-[:R]-(a) WHERE a.x <> c.x RETURN count(*)"
+
 
 @pytest.fixture(scope="module")
 def graph() -> Graph:
@@ -69,3 +71,22 @@ def test_threads_of_python_stay_too() -> None:
         with pytest.raises(ZeroDivisionError):
             asked(lambda: 1 // 0)
     assert len(set(seen)) == 1
+
+
+def test_a_search_that_nobody_has_closed_ends_before_what_it_reads(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a handler of signals raises just when it was begun."""
+    seen: list[ExecutionContext] = []
+
+    def raising(context: ExecutionContext, status: int) -> None:
+        seen.append(context)
+        raise TimeoutError
+
+    graph.explain(LONG)
+    with monkeypatch.context() as patch, pytest.raises(TimeoutError):
+        patch.setattr(ExecutionContext, "raise_for", raising)
+        graph.query(LONG, device="cpu").fetchall()
+    looks = seen[0].control.looks
+    time.sleep(0.05)
+    assert seen[0].control.looks == looks

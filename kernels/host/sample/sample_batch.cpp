@@ -157,7 +157,7 @@ int64_t SampleBatch::refine_vertices(int level) {
     const int slot = slot_[static_cast<size_t>(k)];
     const SampleStep step = sample_step(plan_, plan, value(slot));
     if (step.n == 0) continue;
-    if (refined_.size() < step.n) refined_.resize(step.n);
+    make_room(step.n);
     validated += step.n;
     refined(step.n);
     uint32_t* out = refined_.data();

@@ -117,6 +117,13 @@ class SampleBatch {
     if (const Status status = stopped(control_); status != kOk) throw Halt{status};
   }
 
+  // Makes room for n ids that are left of a list, and for what another list leaves of these.
+  void make_room(uint64_t n) {
+    if (refined_.size() >= n + kSlack) return;
+    refined_.resize(2 * n + kSlack);
+    narrowed_.resize(2 * n + kSlack);
+  }
+
   const GuideLevel* guide_of(int level) const;
   // Binds one of the ids, each as likely as its ways say, but none at the places to skip (ascending); false: there is none.
   // `running`: their sums of ways, null: not known.

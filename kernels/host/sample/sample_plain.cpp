@@ -85,10 +85,7 @@ int64_t SampleBatch::refine_plain(int level) {
     List kept = lists[shortest];
     validated += kept.n;
     refined(kept.n);
-    if (n_sources > 1 && refined_.size() < kept.n + kSlack) {
-      refined_.resize(2 * kept.n + kSlack);
-      narrowed_.resize(2 * kept.n + kSlack);
-    }
+    if (n_sources > 1) make_room(kept.n);
     uint32_t* out = refined_.data();
     for (size_t j = 0; j < n_sources && kept.n > 0; ++j) {
       if (j == shortest) continue;

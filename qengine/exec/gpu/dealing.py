@@ -100,10 +100,12 @@ class Dealing(Generic[Piece]):
         try:
             for thread in self._threads:
                 thread.join()
-        except KeyboardInterrupt:
+        except BaseException as error:  # Ctrl-C, or what another signal's handler raises
             self.context.interrupt()
             self.stop()
-            self.context.raise_for(Status.INTERRUPTED)
+            if isinstance(error, KeyboardInterrupt):
+                self.context.raise_for(Status.INTERRUPTED)
+            raise
         if self._errors:  # who waited for one that has failed says nothing of its own
             raise next((each for each in self._errors if not isinstance(each, BrokenBarrierError)), self._errors[0])
 

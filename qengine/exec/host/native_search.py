@@ -44,13 +44,13 @@ class SearchHandle:
         context: ExecutionContext,
         chunk_rows: int,
     ) -> None:
+        self._handle: ctypes.c_void_p | None = ctypes.c_void_p()
         self._library = _library()
         self._context = context
         self._n_levels = len(resolved.tables[0])
         arrays = [np.ascontiguousarray(seed, dtype=np.int64) for seed in seeds]
         addresses = _native.array_of(ctypes.c_void_p, len(arrays))(*map(address_of, arrays))
         self._keep = resolved, arrays, addresses
-        self._handle = ctypes.c_void_p()
         status = self._library.qe_search_open(
             address_of(resolved.plan), ctypes.byref(context.control), rows, addresses, chunk_rows,
             ctypes.byref(self._handle),
@@ -107,9 +107,12 @@ class SearchHandle:
 
     def close(self) -> None:
         """Stop the search if it still runs, and free it."""
-        if self._handle:
-            self._library.qe_search_close(self._handle)
-            self._handle = ctypes.c_void_p()
+        handle, self._handle = self._handle, None  # first: a signal may come in once it is freed
+        if handle:
+            self._library.qe_search_close(handle)
+
+    def __del__(self) -> None:  # its threads read what it keeps, and a signal may come in before anybody would close it
+        self.close()
 
 
 class _Lent:

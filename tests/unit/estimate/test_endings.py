@@ -66,6 +66,17 @@ def test_ends_are_sampled_where_there_are_many_rows(graph: Graph, end: str) -> N
     assert graph.estimate(text, samples=20_000, seed=2) != graph.estimate(text, samples=20_000, seed=3)
 
 
+@pytest.mark.parametrize("samples", [1_000, 4_000])
+@pytest.mark.parametrize("method", ["alley", "wanderjoin"])
+def test_what_few_samples_reach_is_in_the_interval_of_different_rows(method: str, samples: int) -> None:
+    links = [*((0, k) for k in range(1, 121)), *((k, k + 1) for k in range(1, 80))]  # a hub's links are seldom drawn
+    hub = Graph.from_edge_list(tuple(zip(*links, strict=True)))
+    text = "MATCH (a)-[r]->(b) RETURN count(DISTINCT r)"
+    found = [hub.estimate(text, method=method, samples=samples, seed=seed) for seed in range(20)]
+    assert sum(each.low <= len(links) <= each.high for each in found) >= 16
+    assert sum(each.value for each in found) / 20 == pytest.approx(len(links), rel=0.4)
+
+
 def test_different_rows_have_a_budget(graph: Graph) -> None:
     text = "MATCH (a:P)-[:R]->(b)-[:R]->(c) RETURN DISTINCT a, c"
     truth = graph.query("MATCH (a:P)-[:R]->(b)-[:R]->(c) WITH DISTINCT a, c RETURN count(*)").value()

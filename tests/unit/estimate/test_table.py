@@ -116,3 +116,12 @@ def test_bounds_of_parts_hold_however_many_nodes_the_pattern_has(world: Graph) -
         for start in range(len(names) - length + 1):
             assert truth <= table[frozenset(names[start : start + length])].upper_bound < 1e4 * truth
     assert table[frozenset(names)].value <= table[frozenset(names)].upper_bound < float("inf")
+
+
+def test_levels_with_more_sources_follow_those_with_conditions() -> None:
+    links = [*((0, k) for k in range(1, 300)), *itertools.combinations(range(1, 9), 2)]  # a hub, and a clique beside it
+    graph = Graph.from_edge_list(tuple(zip(*links, strict=True)), undirected=True)
+    pattern = "MATCH (a)--(b)--(c)--(a), (a)--(d)--(b), (c)--(d) WHERE id(d) % 2 = 0 AND id(c) % 3 > 0"
+    table = graph.estimate_all(pattern, samples=200_000, seed=1)
+    truth = graph.estimate(pattern, method="exact").value
+    assert table[frozenset("abcd")].value == pytest.approx(truth, rel=0.2)

@@ -125,6 +125,25 @@ def test_errors_and_limits_end_all_devices() -> None:
         deal(context, range(2), lambda piece, inner: patient(inner))
 
 
+@pytest.mark.parametrize(("raised", "error"), [(KeyboardInterrupt, QueryInterrupted), (TimeoutError, TimeoutError)])
+def test_what_a_handler_of_signals_raises_ends_all_devices(
+    monkeypatch: pytest.MonkeyPatch, raised: type[BaseException], error: type[Exception]
+) -> None:
+    join, handled, ended = threading.Thread.join, [], []
+
+    def signalled(thread: threading.Thread) -> None:
+        if not handled:
+            handled.append(thread)
+            raise raised
+        join(thread)
+        ended.append(thread)
+
+    monkeypatch.setattr(threading.Thread, "join", signalled)
+    with pytest.raises(error):
+        deal(context_of(0, 1), range(2), lambda piece, inner: patient(inner))
+    assert len(ended) == 2
+
+
 def test_what_is_found_is_streamed_and_ends_with_who_takes_it() -> None:
     told: list[dict[int, int]] = []
 

@@ -375,6 +375,24 @@ def test_what_is_left_of_a_closed_graph_changes_nothing(path):
     assert kept(path) == [0, 1, 2]
 
 
+def test_a_graph_that_is_closed_while_it_begins_to_write_lets_others_write(path, monkeypatch):
+    graph = qengine.open(path)
+
+    def closed_meanwhile(*given, **how):
+        taken = take_over(*given, **how)
+        graph.close()  # as another thread
+        return taken
+
+    with monkeypatch.context() as patch:
+        take_over = open_folder.take_over
+        patch.setattr(open_folder, "take_over", closed_meanwhile)
+        with pytest.raises(StorageError, match="The graph is closed"):
+            add(graph, 3)
+    with qengine.open(path) as other:
+        add(other, 4)
+    assert kept(path) == [0, 1, 2, 4]
+
+
 @pytest.mark.parametrize("name", [open_folder.FLUSHER, "qengine-checkpoint"])
 def test_a_graph_that_a_thread_of_a_folder_finds_as_garbage_is_closed_by_another(path, name):
     graph = qengine.open(path)
