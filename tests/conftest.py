@@ -7,6 +7,7 @@ only where one of the data sets that it names is.
 from __future__ import annotations
 
 import functools
+import gc
 import importlib.util
 import math
 import os
@@ -64,6 +65,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if not left_out(item)]
     # What takes minutes begins first, so that no worker is left alone with it at the end.
     items.sort(key=lambda item: item.path.name not in _LONGEST)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is imported and collected out of garbage collections, which would go through it by the thousand."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
