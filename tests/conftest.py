@@ -7,10 +7,12 @@ only where one of the data sets that it names is.
 from __future__ import annotations
 
 import functools
+import gc
 import importlib.util
 import math
 import os
 import signal
+import zlib
 from collections.abc import Iterable
 
 import pytest
@@ -46,6 +48,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=tuple(devices.PROFILES),
         help="use the GPU as a smaller one (tests/devices.py)",
     )
+    parser.addoption(
+        "--every", type=int, default=1, help="run one of so many cases of each test, by chance, and its first"
+    )
     parser.addoption("--update-golden", action="store_true", help="write the golden files anew from what is now")
 
 
@@ -53,17 +58,29 @@ _LONGEST = ("test_sanitizers.py", "test_warnings.py", "test_saved_graphs_fuzz.py
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    firsts = {item.nodeid.partition("[")[0]: item for item in reversed(items)}
+
+    def thinned(item: pytest.Item) -> bool:
+        chance = zlib.crc32(item.nodeid.encode()) % config.getoption("--every")
+        return chance > 0 and firsts[item.nodeid.partition("[")[0]] is not item
+
     def left_out(item: pytest.Item) -> bool:
         slow, nets, gpu = (item.get_closest_marker(name) is not None for name in ("slow", "nets", "gpu"))
         long = config.getoption("--slow")
         skipped = (slow and not long) or (nets and not (long or config.getoption("--nets")))
-        return skipped or (not gpu and config.getoption("--gpu"))
+        return skipped or thinned(item) or (not gpu and config.getoption("--gpu"))
 
     if out := [item for item in items if left_out(item)]:
         config.hook.pytest_deselected(items=out)
         items[:] = [item for item in items if not left_out(item)]
     # What takes minutes begins first, so that no worker is left alone with it at the end.
     items.sort(key=lambda item: item.path.name not in _LONGEST)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is imported and collected out of garbage collections, which would go through it by the thousand."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

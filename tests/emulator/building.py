@@ -14,6 +14,7 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parents[2]
 _FOLDERS = tuple(CHECKOUT / each for each in ("kernels/include", "kernels/cuda", "tests/emulator"))
 _KEPT = CHECKOUT / "build" / "emulated"
+_HEADER = CHECKOUT / "tests" / "emulator" / "on_host.h"
 
 _FLAGS = (
     *("-std=c++17", "-O1", "-shared", "-fPIC", "-pthread", "-fsanitize-coverage=trace-pc"),
@@ -34,20 +35,28 @@ def compiled(source: str, architecture: int | str, given: Sequence[str] = ()) ->
         More of the compiler's arguments.
     """
     flags = (*_FLAGS, f"-DQE_ARCHITECTURE={architecture}", *given)
-    key = hashlib.sha256("\n".join((_digest_of_sources(), _compiler(), *flags, source)).encode()).hexdigest()
-    target = _KEPT / f"{key[:32]}.so"
+    # The header is half of what there is to read; it knows no kernel's macros but this one.
+    known = (*_FLAGS, *(flag for flag in given if flag.startswith("-D__shared__")))
+    read = _made("{key}/" + f"{_HEADER.name}.gch", ("-x", "c++-header", str(_HEADER)), known, "")
+    return ctypes.CDLL(str(_made("{key}.so", (f"-I{read.parent}", "-x", "c++", "-"), flags, source)))
+
+
+def _made(name: str, input_: Sequence[str], flags: Sequence[str], source: str) -> Path:
+    """Return a file that the compiler has made; who comes first has it made."""
+    key = hashlib.sha256("\n".join((_digest_of_sources(), _compiler(), *flags, source)).encode()).hexdigest()[:32]
+    target = _KEPT / name.format(key=key)
     if not target.exists():
-        _KEPT.mkdir(parents=True, exist_ok=True)
-        with (_KEPT / f"{key[:32]}.lock").open("w") as lock:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with (_KEPT / f"{key}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not target.exists():
-                _compile(source, flags, target)
-    return ctypes.CDLL(str(target))
+                _compile(input_, flags, source, target)
+    return target
 
 
-def _compile(source: str, flags: Sequence[str], target: Path) -> None:
+def _compile(input_: Sequence[str], flags: Sequence[str], source: str, target: Path) -> None:
     made = target.with_suffix(f".{os.getpid()}")
-    command = ["g++", *flags, *(f"-I{folder}" for folder in _FOLDERS), "-o", str(made), "-x", "c++", "-"]
+    command = ["g++", *flags, "-o", str(made), *input_, *(f"-I{folder}" for folder in _FOLDERS)]
     done = subprocess.run(command, check=False, input=source, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     made.rename(target)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pickle
 import resource
-import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,13 +31,13 @@ def _bytes(name: str) -> int:
 
 
 def measured(function: Callable[[], Any], seconds: int) -> Measured:
-    """Run a function in a child that is killed after some seconds, and can't take all of the machine's memory."""
+    """Run a function in a child that is killed after some seconds of the processor, before it takes all memory."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         try:
             os.close(reader)
-            signal.alarm(seconds)
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
             guard = _bytes("VmSize") + _GUARD
             resource.setrlimit(resource.RLIMIT_AS, (guard, guard))
             Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew

@@ -14,7 +14,8 @@ SLACK = 64 * 1024 * 1024  # beyond the limit: what batches, threads and allocato
 SECONDS = 120
 
 WARM = [
-    "MATCH (a:A)-->(b)-[*1..2]->(c) WHERE a.id < 3 RETURN a.s + b.s AS s, collect(DISTINCT c) AS l ORDER BY s LIMIT 5",
+    "MATCH (a:A)-->(b)-[*1..2]->(c) WHERE 1000 < a.id < 1020 "
+    "RETURN a.s + b.s AS s, collect(DISTINCT c) AS l ORDER BY s LIMIT 5",
     "MATCH p = shortestPath((a:A)-[*]-(b:A)) WHERE a.id = 3 AND b.id = 5 RETURN p, [x IN nodes(p) | x.s =~ '(?=a).*']",
 ]
 
