@@ -137,18 +137,17 @@ class _Classes:
             packed = self._summed([1 << bits * place for place in range(len(part))], part)
             if packed.dtype == object:
                 return False
-            for parts in self._counted(packed, bits, len(part)):
-                for members, (ids, counts) in zip(part, parts, strict=True):
-                    columns = {operator.node: np.full(len(ids), members[0] + first), operator.by: ids}
-                    rows = [columns[name] for name in folded.names]
-                    if not all(fold.add(rows, len(ids), None if once else counts) for fold in folded.folds):
-                        return False
+            for members, (ids, counts) in zip(part, self._counted(packed, bits, len(part)), strict=True):
+                columns = {operator.node: np.full(len(ids), members[0] + first), operator.by: ids}
+                rows = [columns[name] for name in folded.names]
+                if not all(fold.add(rows, len(ids), None if once else counts) for fold in folded.folds):
+                    return False
         return True
 
-    def _counted(self, packed: npt.NDArray[Any], bits: int, together: int) -> Sequence[Sequence[tuple[IntArray, Any]]]:
-        """Return for some vertices in a row after others those that each of the classes counts, with their counts."""
+    def _counted(self, packed: npt.NDArray[Any], bits: int, together: int) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield for each of some classes the vertices that it counts, and how often."""
 
-        def of(some: slice) -> Sequence[tuple[IntArray, Any]]:
+        def of(some: slice) -> Sequence[tuple[IntArray, IntArray]]:
             made = []
             for place in range(together):
                 counts = packed[some] if together == 1 else packed[some] >> bits * place & (1 << bits) - 1
@@ -156,7 +155,9 @@ class _Classes:
                 made.append((found + some.start, counts[found]))
             return made
 
-        return made_of(len(packed), of, self._build.runtime.context)
+        for parts in zip(*made_of(len(packed), of, self._build.runtime.context), strict=True):
+            ids, counts = map(np.concatenate, zip(*parts, strict=True))
+            yield ids, counts
 
     def _packing(self) -> tuple[int, int]:
         """Return the bits that a count of a class takes, and the counts of how many classes fit into a number."""
