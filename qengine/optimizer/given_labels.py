@@ -31,17 +31,16 @@ def with_likely_labels(
     rows: Operator,
     catalog: CatalogView,
 ) -> dict[str, PatternNode]:
-    """Return nodes by name, for estimates: those without labels have those that rows and relationships imply.
+    """Return nodes by name, for estimates: given ones without labels have those that rows and relationships imply.
 
-    ``rows``: the plan that gives some of them.
+    ``rows``: the plan that gives them.
     """
     found = dict(nodes)
-    unlabelled = [name for name in found if nodes[name].labels is None]
-    for name in unlabelled:
-        if name in given:
-            found[name] = replace(nodes[name], labels=labels_given(rows, name, catalog))
-    possible = possible_sets(found, edges, catalog) if unlabelled and len(catalog.label_sets) > 1 else {}
-    for name in unlabelled:
+    likely = [name for name in given if nodes[name].labels is None]
+    for name in likely:
+        found[name] = replace(nodes[name], labels=labels_given(rows, name, catalog))
+    possible = possible_sets(found, edges, catalog) if likely else {}
+    for name in likely:
         if name in possible and possible[name].any():
             found[name] = replace(nodes[name], labels=any_of(catalog, possible[name]))
     return found

@@ -10,12 +10,9 @@ import pytest
 
 from qengine import Graph
 from qengine.estimates import plan_counted
-from qengine.optimizer.given_labels import with_likely_labels
 from qengine.optimizer.label_ways import label_ways
-from qengine.optimizer.labels import matching_types, vertex_count
-from qengine.optimizer.pattern_edges import edge_of_types
-from qengine.plan.logical import Unit
-from qengine.plan.pattern import LabelIs, PatternNode, PatternRelationship
+from qengine.optimizer.labels import matching_types
+from qengine.plan.pattern import LabelIs
 from qengine.qerror import q_error
 
 
@@ -108,18 +105,6 @@ def test_hops_of_different_kinds(layers: Graph) -> None:
         text += f"{left}[:{steps[place][0]}]{right}(n{place + 1})"
         count = layers.query(f"MATCH {text} RETURN count(*)").value()
         assert q_error(count, float(flow.sum())) < 1.25
-
-
-def test_nodes_have_the_labels_that_their_relationships_leave(layers: Graph) -> None:
-    store = layers._store
-    nodes = {name: PatternNode(name) for name in "abcd"}
-    (hop,) = (info for info in matching_types(store, LabelIs("N")))
-    edges = [
-        edge_of_types(PatternRelationship(f"r{place}", *ends, LabelIs("N")), (hop,))
-        for place, ends in enumerate(pairwise("abcd"))
-    ]
-    found = with_likely_labels(nodes, edges, (), Unit(), store)
-    assert [vertex_count(store, found[name].labels) for name in "abcd"] == [300] * 4
 
 
 @pytest.fixture(scope="module")
