@@ -17,6 +17,7 @@ from qengine.exec.common.columns import (
     ObjectColumn,
     RelationshipColumn,
 )
+from qengine.exec.common.map_column import MapColumn
 from qengine.exec.common.property_texts import PropertyTexts
 from qengine.exec.spill.values import packed, unpacked
 
@@ -39,6 +40,8 @@ def stored(column: Column) -> tuple[Any, Restore]:
             return pa.nulls(len(column)), lambda array: ConstantColumn(value, len(array))
         case ListColumn():
             return _stored_lists(column)
+        case MapColumn(fields=fields) if fields:
+            return _stored_maps(column)
     return pa.array(packed(column.values()), pa.large_binary()), _objects
 
 
@@ -64,3 +67,17 @@ def _stored_lists(column: ListColumn) -> tuple[Any, Restore]:
         return ListColumn(array.offsets.to_numpy().astype(np.int64), restore(array.values), valid)
 
     return pa.LargeListArray.from_arrays(offsets, items, mask=mask), lists
+
+
+def _stored_maps(column: MapColumn) -> tuple[Any, Restore]:
+    found = [stored(each) for each in column.fields.values()]
+    names = [str(place) for place in range(len(found))]
+    restores = dict(zip(column.fields, (restore for _, restore in found), strict=True))  # no column is kept
+    mask = None if column.valid is None else pa.array(~column.valid)
+
+    def maps(array: Any) -> Column:
+        valid = array.is_valid().to_numpy(zero_copy_only=False) if array.null_count else None
+        fields = {key: restore(array.field(place)) for place, (key, restore) in enumerate(restores.items())}
+        return MapColumn(fields, len(array), valid)
+
+    return pa.StructArray.from_arrays([array for array, _ in found], names, mask=mask), maps

@@ -31,6 +31,7 @@ Hashes = NDArray[np.uint64]
 _NULL, _TRUE, _FALSE, _LIST = (np.uint64(n) for n in (0x9E37, 0x79B9, 0x7F4A, 0x7C15))
 _PLACE = np.uint64(0xFF51AFD7ED558CCD)  # what tells the places of a list's items apart
 _MASK = (1 << 64) - 1
+_PIECE = 1 << 12
 
 
 def row_hashes(columns: Sequence[Column], length: int) -> Hashes:
@@ -58,8 +59,9 @@ def _words(column: Column) -> Hashes:
         words = _of_lists(column.offsets(), _words(column.flat()))
     elif isinstance(column, ArrowColumn):
         words = _of_array(column.array)
-    if words is None:
-        return _of_values(column.values())
+    if words is None:  # by pieces: values as the language has them, and their keys, take much memory
+        pieces = (column.slice(begin, _PIECE) for begin in range(0, max(len(column), 1), _PIECE))
+        return np.concatenate([_of_values(piece.values()) for piece in pieces])
     null = column.is_null()
     return np.where(null, _NULL, words) if null.any() else words
 
