@@ -18,7 +18,7 @@ run: set-up-run
 test: set-up-test
 	$(PYTEST)
 
-## test-nets: generated queries, damaged graphs, heavy queries, sanitizers, CUDA for all GPUs (some 30 minutes)
+## test-nets: generated queries, damaged graphs, heavy queries, sanitizers, CUDA for all GPUs (some 20 to 25 minutes)
 test-nets: set-up-nets
 	$(PYTEST) --nets -m nets
 
